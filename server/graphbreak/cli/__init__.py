@@ -1,0 +1,55 @@
+"""The command line: `graphbreak check` and `graphbreak server`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from .. import __version__
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status is 0 (clean), 1 (breaks found) or 2 (could not analyse, or bad usage)."""
+    options = _parser().parse_args(arguments)
+    if options.command == "server":
+        from ..lsp.server import run_stdio
+
+        return run_stdio()
+    from .check import check
+
+    return check(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="graphbreak", description="Show torch.compile graph breaks where they are written.")
+    parser.add_argument("--version", action="version", version=f"graphbreak {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    check = commands.add_parser("check", help="run files and report the graph breaks of their compiled functions")
+    check.add_argument("paths", nargs="+", metavar="PATH", help="Python files, or folders to search for files with marked functions")
+    check.add_argument("--format", choices=("text", "json"), default="text")
+    check.add_argument("--select", type=_codes, default=(), metavar="CODES", help="report only these codes, such as GB0059,GB0170")
+    check.add_argument("--ignore", type=_codes, default=(), metavar="CODES", help="ignore these codes")
+    check.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
+    check.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one run may take (default 60)")
+    check.add_argument("--jobs", type=_count, default=1, metavar="N", help="how many files to trace at once (default 1)")
+    check.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    commands.add_parser("server", help="speak the language server protocol on standard input and output")
+    return parser
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    return tuple(code.strip().upper() for code in text.split(",") if code.strip())
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1e7:
+        raise argparse.ArgumentTypeError("must be more than 0 seconds")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return value

@@ -1,0 +1,149 @@
+"""`graphbreak check`: analyse files, merge what several of them say of one place, print it, and say it in the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
+from ..core.marks import find_marks
+from ..core.requests import AnalysisRequest, Settings
+from ..core.source import SourceFile
+from ..tracer.engine import Engine
+from ..tracer.files import read_source
+
+_NOT_SEARCHED = frozenset({"node_modules", "__pycache__", "site-packages", "dist-packages", "build", "dist", "venv", "env"})
+_COUNTING = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RAISED})
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one `check` found, over all its files. `problems` are sentences for the user."""
+
+    environment: Environment
+    functions: tuple[FunctionResult, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    problems: tuple[str, ...]
+    sources: dict[str, SourceFile]
+
+    @property
+    def status(self) -> int:
+        """The exit status of the contract: 1 for breaks, 2 where something could not be analysed and nothing was found, else 0."""
+        if any(diagnostic.kind in _COUNTING and not diagnostic.ignored for diagnostic in self.diagnostics):
+            return 1
+        unknown = any(function.outcome is not Outcome.TRACED for function in self.functions)
+        return 2 if unknown or (self.problems and not self.functions) else 0
+
+
+def check(options: argparse.Namespace) -> int:
+    """Run the command and return its exit status."""
+    missing = [path for path in options.paths if not Path(path).exists()]
+    if missing:
+        print(f"graphbreak: there is no {missing[0]}", file=sys.stderr)
+        return 2
+    settings = Settings(interpreter=options.python, timeout=options.timeout)
+    reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs))
+    result = _with_choice(merged(reports, unreadable), options.select, options.ignore)
+    if options.format == "json":
+        from .json_output import print_json
+
+        print_json(result, sys.stdout)
+    else:
+        from .text import print_text
+
+        print_text(result, sys.stdout, options.color)
+    return result.status
+
+
+def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """The files to look at, each with whether the user named it."""
+    seen = set()
+    for path in paths:
+        absolute = os.path.abspath(path)
+        found = [(absolute, True)] if os.path.isfile(absolute) else [(file, False) for file in sorted(_searched(absolute))]
+        for file, named in found:
+            if file not in seen:
+                seen.add(file)
+                yield file, named
+
+
+def _searched(folder: str) -> Iterator[str]:
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NOT_SEARCHED and not _is_environment(here, name)]
+        yield from (os.path.join(here, name) for name in files if name.endswith(".py"))
+
+
+def _is_environment(here: str, name: str) -> bool:
+    return os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
+
+
+async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jobs: int) -> tuple[list[Report], list[str]]:
+    engine = Engine()
+    turn = asyncio.Semaphore(jobs)
+    unreadable: list[str] = []
+
+    async def one(path: str, named: bool) -> Report | None:
+        source = read_source(path)
+        if source is None:
+            unreadable.extend([f"{path} cannot be read as Python text."] if named else [])
+            return None
+        if not named and not find_marks(source).marks:
+            return None
+        async with turn:
+            return await engine.analyse(_request(source, settings, named), lambda sentence: None)
+
+    try:
+        reports = await asyncio.gather(*(one(path, named) for path, named in files))
+    finally:
+        await engine.close()
+    return [report for report in reports if report is not None], unreadable
+
+
+def _request(source: SourceFile, settings: Settings, named: bool) -> AnalysisRequest:
+    here = os.getcwd()
+    folder = os.path.dirname(source.path)
+    inside = source.path.startswith(here.rstrip(os.sep) + os.sep)
+    roots = (here,) if inside else (here, folder)
+    return AnalysisRequest(source, here if inside else folder, roots, settings, run_unmarked=named)
+
+
+def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
+    """Several reports as one: a function that two files reach has one row, and what one file could not show another may have shown."""
+    rows: dict[tuple[object, ...], FunctionResult] = {}
+    for report in reports:
+        for row in report.functions:
+            key = (row.mark_path, row.mark_span, row.path if row.outcome is Outcome.TRACED else "", row.name)
+            if key not in rows or rows[key].outcome is not Outcome.TRACED:
+                rows[key] = row
+    traced = {(row.mark_path, row.mark_span) for row in rows.values() if row.outcome is Outcome.TRACED}
+    functions = [row for row in rows.values() if row.outcome is Outcome.TRACED or (row.mark_path, row.mark_span) not in traced]
+    known = {f"not-analysed:{row.mark_path}:{row.name}" for row in functions if row.outcome is not Outcome.TRACED}
+    diagnostics: dict[tuple[object, ...], Diagnostic] = {}
+    for diagnostic in (diagnostic for report in reports for diagnostic in report.diagnostics):
+        key = (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
+        if diagnostic.kind is Kind.NOT_ANALYSED and diagnostic.id not in known:
+            continue
+        other = diagnostics.get(key)
+        names = tuple(dict.fromkeys((*other.functions, *diagnostic.functions))) if other else diagnostic.functions
+        diagnostics[key] = replace(other or diagnostic, functions=names)
+    return Result(
+        next((report.environment for report in reports if report.environment.torch), reports[0].environment if reports else Environment()),
+        tuple(sorted(functions, key=lambda row: (row.mark_path, row.mark_span, row.name))),
+        tuple(sorted(diagnostics.values(), key=lambda found: (found.path, found.span, found.kind.value, found.code, found.id))),
+        (*problems, *dict.fromkeys(sentence for report in reports for sentence in report.problems)),
+        {path: source for report in reports for path, source in report.sources.items()},
+    )
+
+
+def _with_choice(result: Result, select: Sequence[str], ignore: Sequence[str]) -> Result:
+    """Mark what `--select` leaves out and `--ignore` names as ignored."""
+
+    def out(code: str) -> bool:
+        return (bool(select) and code.upper() not in select) or code.upper() in ignore
+
+    return replace(result, diagnostics=tuple(replace(found, ignored=found.ignored or out(found.code)) for found in result.diagnostics))

@@ -1,0 +1,108 @@
+"""The JSON of `check`, as the contract in the README has it: keys may be added, never changed. Lines and columns from 1."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TextIO
+
+from ..core.findings import CompiledFrame, Diagnostic, Fix, FunctionResult, Related, StackFrame
+from ..core.source import Span
+from .check import Result
+
+
+def print_json(result: Result, out: TextIO) -> None:
+    """Write the result as one JSON document."""
+    json.dump(as_json(result), out, indent=1, ensure_ascii=False)
+    out.write("\n")
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """The document as plain values."""
+    environment = result.environment
+    return {
+        "version": 1,
+        "environment": {
+            "python": environment.python,
+            "torch": environment.torch,
+            "device": environment.device,
+            "sandbox": list(environment.sandbox),
+            "notes": list(environment.notes),
+        },
+        "functions": [_function(function) for function in result.functions],
+        "diagnostics": [_diagnostic(diagnostic) for diagnostic in result.diagnostics],
+        "problems": list(result.problems),
+    }
+
+
+def shown_path(path: str) -> str:
+    """A path relative to the working directory where it lies below it."""
+    here = os.getcwd()
+    return os.path.relpath(path, here) if path.startswith(here.rstrip(os.sep) + os.sep) else path
+
+
+def _function(function: FunctionResult) -> dict[str, Any]:
+    return {
+        "path": shown_path(function.path),
+        "name": function.name,
+        "line": function.line + 1,
+        "mark": {"path": shown_path(function.mark_path), "line": function.mark_span.start.line + 1},
+        "outcome": function.outcome.value,
+        "detail": function.detail,
+        "stopped": function.stopped,
+        "fullgraph": function.fullgraph,
+        "inputs": [{"source": inputs.source, "summary": inputs.summary} for inputs in function.inputs],
+        "graphs": function.graphs,
+        "ops": function.ops,
+        "breaks": function.breaks,
+        "skipped": function.skipped,
+        "seconds": function.seconds,
+    }
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    cost = diagnostic.cost
+    return {
+        "path": shown_path(diagnostic.path),
+        "range": _range(diagnostic.span),
+        "severity": diagnostic.severity.value,
+        "kind": diagnostic.kind.value,
+        "code": diagnostic.code,
+        "gb_type": diagnostic.gb_type,
+        "message": diagnostic.message,
+        "explanation": diagnostic.explanation,
+        "hints": list(diagnostic.hints),
+        "url": diagnostic.url,
+        "functions": list(diagnostic.functions),
+        "stack": [_stack_frame(frame) for frame in diagnostic.stack],
+        "frames": [_compiled_frame(frame) for frame in diagnostic.frames],
+        "related": [_related(place) for place in diagnostic.related],
+        "cost": {"graphs": cost.graphs, "hits": cost.hits, "in_loop": cost.in_loop} if cost is not None else None,
+        "ignored": diagnostic.ignored,
+        "fixes": [_fix(fix) for fix in diagnostic.fixes],
+        "cause": diagnostic.id,
+    }
+
+
+def _range(span: Span) -> dict[str, Any]:
+    return {
+        "start": {"line": span.start.line + 1, "column": span.start.column + 1},
+        "end": {"line": span.end.line + 1, "column": span.end.column + 1},
+    }
+
+
+def _stack_frame(frame: StackFrame) -> dict[str, Any]:
+    plain: dict[str, Any] = {"path": shown_path(frame.path), "line": frame.line + 1, "function": frame.function}
+    return {**plain, "library": True} if frame.library else plain
+
+
+def _compiled_frame(frame: CompiledFrame) -> dict[str, Any]:
+    return {"function": frame.function, "path": shown_path(frame.path), "line": frame.line + 1, "effect": frame.effect.value}
+
+
+def _related(place: Related) -> dict[str, Any]:
+    return {"path": shown_path(place.path), "line": place.span.start.line + 1, "message": place.message}
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {"title": fix.title, "safety": fix.safety.label, "verified": None}

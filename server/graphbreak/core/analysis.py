@@ -1,0 +1,196 @@
+"""The whole flow on one screen: a file -> its marks -> runs that show them -> causes -> diagnostics -> a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..fixes import fixes_for
+from ..fixes.model import FixContext
+from ..worker.protocol import BreakSeen, Failure, FrameCompiled, GraphSeen, Job, KnownMark
+from .breaks import break_diagnostics, not_analysed_diagnostic, raised_diagnostic
+from .causes import Cause, gather_causes
+from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
+from .functions import Traced, death_sentence, traced_functions
+from .ignores import with_ignores
+from .inputs import PlannedRun, plan_runs
+from .marks import Marks, find_marks
+from .places import Sources
+from .requests import AnalysisRequest
+from .source import SourceFile
+from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, Tracer, WorkerDied
+from .workspace import Workspace
+
+Progress = Callable[[str], None]
+
+
+async def analyse(request: AnalysisRequest, tracer: Tracer, interpreter: str, sources: Sources, progress: Progress) -> Report:
+    """Find the marks of one file, run it, and place what PyTorch said of them. Raises nothing that user code can cause."""
+    marks = find_marks(request.source)
+    if marks.problem is not None:
+        return _unreadable(request, marks)
+    parts = []
+    for planned in plan_runs(request.source, marks, request.run_unmarked):
+        progress(f"running {request.source.path.rpartition('/')[2]} ({planned.source})")
+        run = await _trace(request, planned, tracer, interpreter, honour_fullgraph=True)
+        part = _understand(request, planned, run, sources)
+        if any(record.error for record in run.of(BreakSeen)):
+            progress("looking for further breaks behind the one that fullgraph=True stopped at")
+            again = await _trace(request, planned, tracer, interpreter, honour_fullgraph=False)
+            part = _with_further(part, _understand(request, planned, again, sources))
+        parts.append(part)
+    return _report(request, marks, parts, sources)
+
+
+async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, interpreter: str, honour_fullgraph: bool) -> Run:
+    path = request.source.path
+    job = Job(
+        path=path,
+        text=request.source.text,
+        root=request.root,
+        overlay={**request.overlay, path: request.source.text},
+        calls=list(planned.calls),
+        marks=[KnownMark(path, mark.span.start.line + 1, mark.span.end.line + 1) for mark in planned.marks],
+        honour_fullgraph=honour_fullgraph,
+    )
+    return await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None)
+
+
+class _Part:
+    """What one planned run showed."""
+
+    def __init__(self, run: Run, rows: list[Traced], causes: list[Cause], workspace: Workspace) -> None:
+        self.run, self.rows, self.causes, self.workspace = run, rows, causes, workspace
+        self.diagnostics: list[Diagnostic] = []
+
+
+def _understand(request: AnalysisRequest, planned: PlannedRun, run: Run, sources: Sources) -> _Part:
+    workspace = Workspace(request.roots, run.libraries, run.torch_folder)
+    rows = traced_functions(request.source.path, planned, run, sources)
+    causes = gather_causes(run.of(BreakSeen), run.of(FrameCompiled), workspace, sources)
+    part = _Part(run, rows, causes, workspace)
+    part.diagnostics = break_diagnostics(causes, rows, workspace, sources)
+    broken = any(record.error for record in run.of(BreakSeen))
+    for failure in run.of(Failure):
+        if not (failure.compiler and broken):
+            raised = raised_diagnostic(failure, rows, workspace, sources)
+            part.diagnostics += [raised] if raised is not None else []
+    part.rows = [_counted(row, part.diagnostics) for row in rows]
+    return part
+
+
+def _counted(row: Traced, diagnostics: Sequence[Diagnostic]) -> Traced:
+    """The row with the number of causes that reach it."""
+    mine = [diagnostic.kind for diagnostic in diagnostics if row.result.name in diagnostic.functions]
+    return replace(row, result=replace(row.result, breaks=mine.count(Kind.BREAK), skipped=mine.count(Kind.SKIPPED)))
+
+
+def _with_further(first: _Part, again: _Part) -> _Part:
+    """What a run shows that stopped at a break under `fullgraph=True`, with what lay behind: the same marks traced without it.
+
+    Functions that the first run came to keep its numbers; a further break of a `fullgraph=True` function is an error too.
+    """
+    failed = {row.result.name for row in first.rows if row.result.fullgraph and row.result.outcome is Outcome.TRACED}
+    known = {(diagnostic.id, diagnostic.path, diagnostic.span) for diagnostic in first.diagnostics}
+    late = [row for row in again.rows if not any(_same(row, other) and other.result.outcome is Outcome.TRACED for other in first.rows)]
+    late_names = {row.result.name for row in late}
+    strict = failed | {row.result.name for row in late if row.result.fullgraph}
+    further = []
+    for diagnostic in again.diagnostics:
+        wanted = failed | late_names
+        if (diagnostic.id, diagnostic.path, diagnostic.span) in known or not wanted.intersection(diagnostic.functions):
+            continue
+        further.append(_as_error(diagnostic) if strict.intersection(diagnostic.functions) else diagnostic)
+    result = _Part(again.run if late else first.run, [], [*first.causes, *again.causes], first.workspace)
+    result.run = replace(first.run, messages=(*first.run.messages, *again.run.of(GraphSeen)))
+    result.diagnostics = first.diagnostics + further
+    kept = [row for row in first.rows if not any(_same(row, other) for other in late)]
+    result.rows = [_counted(row, result.diagnostics) for row in (*kept, *late)]
+    return result
+
+
+def _same(row: Traced, other: Traced) -> bool:
+    return (row.result.mark_path, row.result.mark_span, row.result.name) == (other.result.mark_path, other.result.mark_span, other.result.name)
+
+
+def _as_error(diagnostic: Diagnostic) -> Diagnostic:
+    from .findings import Severity
+
+    if diagnostic.kind not in (Kind.BREAK, Kind.SKIPPED, Kind.INTENDED):
+        return diagnostic
+    return replace(diagnostic, kind=Kind.BREAK, severity=Severity.ERROR, message="Behind an earlier break under fullgraph=True: " + diagnostic.message)
+
+
+def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
+    """A file with a syntax error: its marks are named, and nothing was run."""
+    problem = marks.problem
+    assert problem is not None
+    path = request.source.path
+    detail = f"{problem.message} (line {problem.span.start.line + 1})"
+    rows = [
+        Traced(
+            FunctionResult(path, mark.name, mark.line, path, mark.span, Outcome.SYNTAX_ERROR, detail, fullgraph=bool(mark.options.fullgraph)),
+            frozenset(),
+            mark,
+        )
+        for mark in marks.marks
+    ]
+    hints = [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
+    return Report(
+        path, request.version, tuple(row.result for row in rows), tuple(hints), problems=(f"{path}: {detail}",), sources={path: request.source}, stale=True
+    )
+
+
+def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources: Sources) -> Report:
+    path = request.source.path
+    rows = [row for part in parts for row in part.rows]
+    diagnostics = [diagnostic for part in parts for diagnostic in part.diagnostics]
+    diagnostics += [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
+    named = {diagnostic.path for diagnostic in diagnostics} | {frame.path for diagnostic in diagnostics for frame in diagnostic.stack if not frame.library}
+    texts = {name: source for name in sorted(named | {path}) if (source := sources(name)) is not None}
+    ignores = {name: find_marks(source).ignores for name, source in texts.items()}
+    diagnostics = with_ignores(_distinct(diagnostics), ignores, request.settings.ignore, sources)
+    context = _fix_context(rows, parts, texts)
+    return Report(
+        path=path,
+        version=request.version,
+        functions=tuple(row.result for row in rows),
+        diagnostics=tuple(diagnostic.with_fixes(fixes_for(diagnostic, context)) for diagnostic in diagnostics),
+        environment=next((part.run.environment for part in parts), Environment()),
+        problems=tuple(sentence for part in parts if (sentence := _problem(path, part.run))),
+        output="".join(part.run.output for part in parts),
+        sources=texts,
+        stale=bool(parts) and all(not isinstance(part.run.end, Finished) for part in parts) and not any(d.kind is Kind.BREAK for d in diagnostics),
+    )
+
+
+def _distinct(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
+    found: dict[tuple[object, ...], Diagnostic] = {}
+    for diagnostic in diagnostics:
+        found.setdefault((diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind), diagnostic)
+    return list(found.values())
+
+
+def _fix_context(rows: Sequence[Traced], parts: Sequence[_Part], texts: dict[str, SourceFile]) -> FixContext:
+    marked: dict[str, set[int]] = {}
+    for row in rows:
+        marked.setdefault(row.result.path, set()).add(row.result.line)
+    captured: dict[str, set[int]] = {}
+    for part in parts:
+        for graph in part.run.of(GraphSeen):
+            for file, line in graph.lines:
+                captured.setdefault(str(file), set()).add(int(line) - 1)
+    return FixContext(
+        texts, {path: frozenset(lines) for path, lines in marked.items()}, {path: frozenset(lines) for path, lines in captured.items()}
+    )
+
+
+def _problem(path: str, run: Run) -> str:
+    """A sentence about a run that did not end by itself."""
+    if isinstance(run.end, TimedOut):
+        return f"{path} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept."
+    if isinstance(run.end, WorkerDied):
+        return f"{path}: {death_sentence(run.end)}; what was found until then is kept."
+    if isinstance(run.end, (NoEnvironment, Refused)):
+        return run.end.sentence
+    return ""

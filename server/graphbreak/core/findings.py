@@ -1,0 +1,221 @@
+"""What an analysis says: functions, diagnostics and the stacks behind them. Plain values that the command line and the editor show.
+
+The field names follow the output contract (README, "JSON"); positions inside are 0-based, see `source`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from .source import Edit, Position, SourceFile, Span
+
+
+class Kind(str, Enum):
+    """What a diagnostic is about."""
+
+    BREAK = "break"
+    """The graph is split here."""
+    SKIPPED = "skipped"
+    """Because of this, a whole frame runs eagerly."""
+    CALLER = "caller"
+    """A call that inherits a break further down."""
+    RECOMPILE = "recompile"
+    """A guard failed and the function was compiled again."""
+    RAISED = "raised"
+    """The code fails."""
+    INTENDED = "intended"
+    """The user asked for this break: a disabled callee or a `graph_break()` call of their own."""
+    NOT_ANALYSED = "not-analysed"
+    """A marked function that nothing ran, so nothing is known about it."""
+
+
+class Severity(str, Enum):
+    """How loud a diagnostic is; the names are those of the editor."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFORMATION = "information"
+    HINT = "hint"
+
+
+class Effect(str, Enum):
+    """What a break did to a compiled frame."""
+
+    SPLIT = "split"
+    EAGER = "eager"
+
+
+class Outcome(str, Enum):
+    """How the attempt to trace one marked function ended."""
+
+    TRACED = "traced"
+    RAISED = "raised"
+    TIMED_OUT = "timed-out"
+    WORKER_DIED = "worker-died"
+    NO_INPUTS = "no-inputs"
+    NOT_REACHED = "not-reached"
+    SYNTAX_ERROR = "syntax-error"
+    NO_ENVIRONMENT = "no-environment"
+    CANCELLED = "cancelled"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class StackFrame:
+    """One frame of a user stack. `library` frames lie outside the workspace; `span` is None where no columns are known."""
+
+    path: str
+    line: int
+    function: str
+    library: bool = False
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class CompiledFrame:
+    """A frame that Dynamo compiled by itself, and what the break did to it. `line` is the `def` line."""
+
+    function: str
+    path: str
+    line: int
+    effect: Effect
+
+
+@dataclass(frozen=True)
+class Related:
+    """A further place that belongs to a diagnostic."""
+
+    path: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a break costs: graphs of the marks it reaches (and their operations), distinct chains that hit it, whether it stands in a loop."""
+
+    graphs: int = 0
+    hits: int = 1
+    in_loop: bool = False
+    ops: int = 0
+
+
+class Safety(int, Enum):
+    """How sure a fix is, in order, so that "apply at this level" is one comparison."""
+
+    DISPLAY = 0
+    """Shown only."""
+    CHANGES_BEHAVIOUR = 1
+    """The program may print, compute or compile something else afterwards."""
+    SAFE = 2
+    """The program does the same as before."""
+
+    @property
+    def label(self) -> str:
+        """The word for it in JSON and in titles."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Fix:
+    """An edit that is offered for a break: `edits` by absolute path."""
+
+    title: str
+    safety: Safety
+    edits: dict[str, tuple[Edit, ...]] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One thing to show at one place.
+
+    `id` is the same for a cause and for the callers that inherit it, and stable between runs of the same text.
+    """
+
+    id: str
+    path: str
+    span: Span
+    severity: Severity
+    kind: Kind
+    code: str
+    message: str
+    gb_type: str = ""
+    explanation: str = ""
+    hints: tuple[str, ...] = ()
+    url: str = ""
+    functions: tuple[str, ...] = ()
+    stack: tuple[StackFrame, ...] = ()
+    frames: tuple[CompiledFrame, ...] = ()
+    related: tuple[Related, ...] = ()
+    cost: Cost | None = None
+    ignored: bool = False
+    context: str = ""
+    """PyTorch's developer debug context: says which object it was."""
+    fixes: tuple[Fix, ...] = ()
+
+    def with_fixes(self, fixes: tuple[Fix, ...]) -> Diagnostic:
+        """The same diagnostic with the fixes that are offered for it."""
+        return replace(self, fixes=fixes)
+
+
+@dataclass(frozen=True)
+class InputSet:
+    """One set of example inputs: where it came from (`call`, `directive`, ...) and what it looks like."""
+
+    source: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class FunctionResult:
+    """What became of one marked function. Lines are 0-based here; `mark_*` is where it is marked."""
+
+    path: str
+    name: str
+    line: int
+    mark_path: str
+    mark_span: Span
+    outcome: Outcome
+    detail: str = ""
+    stopped: str | None = None
+    fullgraph: bool = False
+    inputs: tuple[InputSet, ...] = ()
+    graphs: int = 0
+    ops: int = 0
+    breaks: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where the trace ran. `notes` are sentences the user should see, such as variables that were unset for it."""
+
+    python: str = ""
+    torch: str = ""
+    device: str = ""
+    sandbox: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that one analysis of one entry file says. Immutable, so handlers may read it while the next one is made."""
+
+    path: str
+    version: int | None = None
+    functions: tuple[FunctionResult, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    environment: Environment = Environment()
+    problems: tuple[str, ...] = ()
+    """Sentences about the run as a whole: what went wrong, in the user's words."""
+    output: str = ""
+    """The tail of what the program printed."""
+    stale: bool = False
+    """Nothing new is known (a syntax error, a run that died before it showed anything): the results before this one stay."""
+    sources: dict[str, SourceFile] = field(default_factory=dict, hash=False, compare=False)
+    """The texts that the positions refer to, by absolute path: each file that a diagnostic or a fix names."""
+
+
+START = Span(Position(0, 0), Position(0, 0))

@@ -1,0 +1,162 @@
+"""What became of each marked function in one run: its outcome, its inputs, its graphs."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, MarkSeen
+from .findings import FunctionResult, InputSet, Outcome
+from .inputs import PlannedRun
+from .marks import Mark, MarkForm
+from .places import Sources, definition_line, span_of
+from .source import Span
+from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A function of the report, the marks of the run that it stands for (their numbers), and its mark in the source, if one is seen there."""
+
+    result: FunctionResult
+    numbers: frozenset[int]
+    mark: Mark | None
+
+
+def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources) -> list[Traced]:
+    """One row for each mark that the run is for, and for each further one that it showed."""
+    seen = run.of(MarkSeen)
+    groups: dict[tuple[object, ...], list[MarkSeen]] = {}
+    for mark in seen:
+        static = _static_mark(path, planned, mark)
+        if static is None and planned.source == "directive":
+            continue  # compiled by the module's top level, which another run shows
+        identity = id(static) if static is not None else (mark.place.file, mark.place.line, mark.place.column)
+        groups.setdefault((identity, mark.file, mark.first_line), []).append(mark)
+    rows = [_row(path, planned, run, group, sources) for group in groups.values()]
+    shown = {row.mark for row in rows}
+    rows += [_missing(path, planned, run, mark) for mark in planned.marks if mark not in shown]
+    own = [row for row in rows if row.mark is not None or row.result.outcome is not Outcome.NOT_REACHED]
+    return sorted(own, key=lambda row: (row.result.mark_path != path, row.result.mark_path, row.result.mark_span, row.result.line))
+
+
+def _static_mark(path: str, planned: PlannedRun, seen: MarkSeen) -> Mark | None:
+    if seen.directive >= 0 and not seen.place.file:
+        return planned.owners[seen.directive]
+    if seen.place.file != path:
+        return None
+    line = seen.place.line - 1
+    fitting = [mark for mark in planned.marks if mark.span.start.line <= line <= mark.span.end.line and mark.form is not MarkForm.DIRECTIVE]
+    column = seen.place.column
+    exact = [mark for mark in fitting if column is not None and mark.span.start.line == line and mark.span.start.column == column]
+    return next(iter(exact or fitting), None)
+
+
+def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], sources: Sources) -> Traced:
+    first, numbers = group[0], frozenset(mark.mark for mark in group)
+    static = _static_mark(path, planned, first)
+    written = static is not None and static.form in (MarkForm.DECORATOR, MarkForm.DIRECTIVE) and first.file == path
+    name = static.name if static is not None and written else first.name
+    line = static.line if static is not None and written else definition_line(sources(first.file), first.name, first.first_line - 1, first.first_line - 1)
+    inlined = any(numbers & set(graph.inlined) for graph in run.of(GraphSeen))
+    called = inlined or _was_called(numbers, run)
+    outcome, detail = _outcome(planned, run, called, static)
+    own_graphs = [graph for graph in run.of(GraphSeen) if graph.mark in numbers]
+    if called and inlined and not own_graphs and not _was_called(numbers, run):
+        detail = "compiled as part of another marked function that calls it"
+    compiled = [frame for frame in run.of(FrameCompiled) if frame.mark in numbers]
+    fullgraph = any(mark.fullgraph for mark in group)
+    failed = fullgraph and any(record.error and record.mark in numbers for record in run.of(BreakSeen))
+    ended = run.end.ended if isinstance(run.end, Finished) else None
+    result = FunctionResult(
+        path=first.file,
+        name=name,
+        line=line,
+        mark_path=path if static is not None else first.place.file,
+        mark_span=static.span if static is not None else span_of(sources(first.place.file), first.place),
+        outcome=outcome,
+        detail=detail,
+        stopped=(ended.stopped or None) if ended else None,
+        fullgraph=fullgraph,
+        inputs=tuple(InputSet(planned.source, inputs) for inputs in _inputs(numbers, run)),
+        graphs=0 if failed else len(own_graphs),
+        ops=0 if failed else sum(frame.ops or 0 for frame in compiled),
+        seconds=round(sum(frame.seconds for frame in compiled), 4),
+    )
+    return Traced(result, numbers, static)
+
+
+def _was_called(numbers: frozenset[int], run: Run) -> bool:
+    return any(message.mark in numbers for message in run.messages if isinstance(message, (CallSeen, FrameCompiled, BreakSeen, GraphSeen)))
+
+
+def _inputs(numbers: frozenset[int], run: Run) -> Iterable[str]:
+    return dict.fromkeys(call.inputs for call in run.of(CallSeen) if call.mark in numbers)
+
+
+def _missing(path: str, planned: PlannedRun, run: Run, mark: Mark) -> Traced:
+    """The row of a mark whose line the run never came to."""
+    outcome, detail = _outcome(planned, run, False, mark)
+    if outcome is Outcome.NOT_REACHED and planned.source == "call":
+        detail = "the line that compiles it was not run" if mark.form is not MarkForm.DECORATOR else detail
+    fullgraph = bool(mark.options.fullgraph)
+    return Traced(FunctionResult(path, mark.name, mark.line, path, mark.span, outcome, detail, fullgraph=fullgraph), frozenset(), mark)
+
+
+def _outcome(planned: PlannedRun, run: Run, called: bool, mark: Mark | None) -> tuple[Outcome, str]:
+    end = run.end
+    if isinstance(end, NoEnvironment):
+        return Outcome.NO_ENVIRONMENT, end.sentence
+    if isinstance(end, Refused):
+        return Outcome.REFUSED, end.sentence
+    if isinstance(end, TimedOut):
+        found = "what was found until then is shown" if called else "it had not been called by then"
+        return Outcome.TIMED_OUT, f"the program had not ended after {end.seconds:g} s; {found}"
+    if isinstance(end, WorkerDied):
+        how = death_sentence(end)
+        return (Outcome.TRACED, f"{how}; what was found until then is shown") if called else (Outcome.WORKER_DIED, f"{how} before it was called")
+    if called:
+        return Outcome.TRACED, ""
+    return _not_called(planned, run, mark)
+
+
+def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outcome, str]:
+    failures = [failure for failure in run.of(Failure) if failure.directive < 0 or mark is None or planned.owners[failure.directive] == mark]
+    if failures:
+        text = failure_text(failures[0])
+        if planned.source == "directive" and failures[0].directive >= 0:
+            return Outcome.NO_INPUTS, f"its example call raised {text}"
+        return Outcome.RAISED, f"the program raised {text} before it was called"
+    if planned.source == "directive":
+        return Outcome.NOT_REACHED, "its example call ran without calling it"
+    status = run.end.ended.status if isinstance(run.end, Finished) else 0
+    if status:
+        return Outcome.NOT_REACHED, f"the program ended with exit status {status} before it was called"
+    return Outcome.NOT_REACHED, "nothing in this file calls it"
+
+
+def failure_text(failure: Failure) -> str:
+    """An exception on one line."""
+    first = failure.message.strip().partition("\n")[0]
+    return f"{failure.type}: {first[:200]}" if first else failure.type
+
+
+def death_sentence(end: WorkerDied) -> str:
+    """How a process went away without a word."""
+    if end.detail:
+        return end.detail
+    if end.status is None:
+        return "the worker process ended"
+    if end.status < 0:
+        try:
+            name = signal.Signals(-end.status).name
+        except ValueError:
+            name = f"signal {-end.status}"
+        return f"the process was ended by {name}"
+    return f"the program ended its own process with exit status {end.status}"
+
+
+def mark_span(row: Traced) -> Span:
+    """Where to show something about the function as a whole: its name in the source, else the mark."""
+    return row.mark.name_span if row.mark is not None else row.result.mark_span

@@ -1,0 +1,62 @@
+"""Where example inputs come from: which runs of a file show its marks, in the order of the sources.
+
+The sources that exist now are `directive` (example calls in comments) and `call` (running the file itself). A further source is one
+more function in `_SOURCES`: it looks at the marks that no earlier source has taken, and takes those that it can show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..worker.protocol import ExampleCall
+from .marks import Mark, MarkForm, Marks
+from .source import SourceFile
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of the file: from which source, with which example calls (none: as a program), and for which marks.
+
+    `owners` has the mark that each call stands above.
+    """
+
+    source: str
+    marks: tuple[Mark, ...]
+    calls: tuple[ExampleCall, ...] = ()
+    owners: tuple[Mark, ...] = ()
+
+
+def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False) -> list[PlannedRun]:
+    """The runs that a file needs. `run_unmarked` runs it as a program even where its source shows no mark."""
+    left = [mark for mark in marks.marks if not mark.options.disabled]
+    runs = []
+    for plan in _SOURCES:
+        run = plan(source, left)
+        if run is not None:
+            runs.append(run)
+            left = [mark for mark in left if mark not in run.marks]
+    if not runs and run_unmarked and not marks.problem:
+        runs.append(PlannedRun("call", ()))
+    return runs
+
+
+def _from_directives(source: SourceFile, marks: list[Mark]) -> PlannedRun | None:
+    calls, owners = [], []
+    for mark in marks:
+        for directive in mark.directives:
+            if not directive.error:
+                start = directive.span.start
+                utf8 = len(source.line(start.line)[: start.column].encode("utf-8", "surrogatepass"))
+                calls.append(ExampleCall(directive.expression, start.line + 1, utf8, mark.name if mark.form is MarkForm.DIRECTIVE else ""))
+                owners.append(mark)
+    taken = tuple(dict.fromkeys(owners))
+    return PlannedRun("directive", taken, tuple(calls), tuple(owners)) if calls else None
+
+
+def _from_the_program(source: SourceFile, marks: list[Mark]) -> PlannedRun | None:
+    called = tuple(mark for mark in marks if mark.form is not MarkForm.DIRECTIVE)
+    return PlannedRun("call", called) if called else None
+
+
+_SOURCES: tuple[Callable[[SourceFile, list[Mark]], PlannedRun | None], ...] = (_from_directives, _from_the_program)

@@ -1,0 +1,210 @@
+"""The syntax tree of a file as far as one can be had: what does not parse is taken out, and every other line keeps its place."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import parso
+
+from .source import Position, SourceFile, Span
+
+TOO_DEEP = (RecursionError, MemoryError)
+"""What Python's parser raises for code that is nested too deeply for it."""
+
+_PARSED_CHARACTERS = 2_000_000
+_MOST_ROUNDS = 12
+_ROUNDS_IN_PIECES = 2_000
+
+_DEFINITION = re.compile(r"\s*(?:(?:async\s+)?def|class)\s+\w+")
+_HEADER = re.compile(r"(\s*)(?:async\s+)?(if|elif|else|for|while|with|try|except|finally)\b")
+_WITHOUT_BODY = re.compile(r"expected an indented block.* on line (\d+)")
+_STAND_INS = {"elif": "elif 1:", "else": "else:", "try": "try:", "except": "except Exception:", "finally": "finally:"}
+
+
+@dataclass(frozen=True)
+class SyntaxProblem:
+    """Why a file, or a part of it, could not be read, in one sentence, and where."""
+
+    message: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """The tree of a file. Its positions are those of `source`, whose lines and columns are those of the file itself."""
+
+    tree: ast.Module
+    source: SourceFile
+    problem: SyntaxProblem | None = None
+
+
+def cleaned(source: SourceFile) -> SourceFile:
+    """The file without the characters that no parser takes, each replaced so that every line and column stays the same."""
+    text = "\n".join(source.lines).replace("\0", " ")
+    if text.startswith("\ufeff"):
+        text = "\f" + text[1:]  # a form feed is the one blank that does not indent the line
+    # A surrogate has as many bytes as the replacement character, so byte columns stay right too.
+    return SourceFile(source.path, text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _lone(text) else text)
+
+
+def parse(source: SourceFile) -> Parsed:
+    """The tree of the whole file, or of the parts that parse together with the first problem. Never raises."""
+    clean = cleaned(source)
+    try:
+        return Parsed(syntax_tree(clean.text), clean, _null_byte(source))
+    except TOO_DEEP:
+        sentence = "Python cannot read this file: it is nested too deeply."
+        return Parsed(_nothing(), clean, SyntaxProblem(sentence, clean.statement_span(0)))
+    except SyntaxError as error:
+        lines = _repaired(clean.lines, _rounds(len(clean.text))) or _repaired_pieces(clean.lines)
+        return Parsed(_tree_of(lines), clean, _null_byte(source) or _problem(error, clean))
+
+
+def syntax_tree(text: str) -> ast.Module:
+    """`ast.parse` that warns about nothing: an odd escape in the user's text is not for the server's own log, and never an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def recovered_tree(text: str) -> Any:
+    """parso's tree of any text; leaf by leaf, prefixes included, it is the text."""
+    return parso.parse(text)  # type: ignore[no-untyped-call]
+
+
+def _lone(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text) if not text.isascii() else False
+
+
+def _nothing() -> ast.Module:
+    return ast.Module(body=[], type_ignores=[])
+
+
+def _tree_of(lines: Sequence[str]) -> ast.Module:
+    try:
+        return syntax_tree("\n".join(lines))
+    except (SyntaxError, *TOO_DEEP):
+        return _nothing()
+
+
+def _rounds(characters: int) -> int:
+    return max(3, min(_MOST_ROUNDS, _PARSED_CHARACTERS // (characters + 1)))
+
+
+def _repaired(lines: Sequence[str], rounds: int) -> list[str] | None:
+    """The lines with those that Python complains about taken out one by one; None when they still do not parse after some rounds."""
+    result = list(lines)
+    for _ in range(rounds):
+        try:
+            syntax_tree("\n".join(result))
+            return result
+        except SyntaxError as error:
+            if not _take_out(result, error):
+                return None
+        except TOO_DEEP:
+            return None
+    return None
+
+
+def _take_out(lines: list[str], error: SyntaxError) -> bool:
+    number = _line_to_blame(lines, error)
+    stand_in = _stand_in(lines, number)
+    if lines[number] == stand_in:
+        stand_in = ""
+    if lines[number] == stand_in:
+        above = _code_above(lines, number)
+        if above is None:
+            return False
+        number, stand_in = above, ""
+    lines[number] = stand_in
+    return True
+
+
+def _line_to_blame(lines: Sequence[str], error: SyntaxError) -> int:
+    if header := _WITHOUT_BODY.search(error.msg):
+        return int(header[1]) - 1
+    number = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
+    above = _code_above(lines, number)
+    # A decorator with nothing to decorate is reported at the line that follows.
+    dangling = above is not None and lines[above].lstrip().startswith("@") and not _DEFINITION.match(lines[number])
+    return above if dangling and above is not None else number
+
+
+def _code_above(lines: Sequence[str], number: int) -> int | None:
+    return next((n for n in range(number - 1, -1, -1) if _is_code(lines[n])), None)
+
+
+def _is_code(line: str) -> bool:
+    text = line.strip()
+    return bool(text) and not text.startswith("#")
+
+
+def _stand_in(lines: Sequence[str], number: int) -> str:
+    """What to put for a broken line: a header that keeps its body and, for a definition, its name; nothing for any other line."""
+    line = lines[number]
+    if definition := _DEFINITION.match(line):
+        header = definition.group() + "():"
+    elif other := _HEADER.match(line):
+        header = other[1] + _STAND_INS.get(other[2], "if 1:")
+    else:
+        return ""
+    below = next((text for text in lines[number + 1 :] if _is_code(text)), "")
+    return header if _indent(below) > _indent(line) else header + " pass"
+
+
+def _indent(line: str) -> int:
+    text = line.expandtabs()
+    return len(text) - len(text.lstrip())
+
+
+def _repaired_pieces(lines: Sequence[str]) -> list[str]:
+    """The lines of the top-level statements that parse, or can be repaired, each by itself; the other lines are left empty."""
+    result = [""] * len(lines)
+    rounds = _ROUNDS_IN_PIECES
+    for first, last in _pieces(lines):
+        piece = list(lines[first:last])
+        repaired = _repaired(piece, 1) or _repaired(piece, min(rounds, _MOST_ROUNDS))
+        if repaired != piece:
+            rounds -= min(rounds, _MOST_ROUNDS)
+        result[first:last] = repaired or [""] * len(piece)
+    return result
+
+
+def _pieces(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The lines of each top-level statement, from the first up to, not including, the last."""
+    try:
+        ranges = [(child.start_pos[0] - 1, *child.end_pos) for child in recovered_tree("\n".join(lines)).children]
+    except TOO_DEEP:
+        return []
+    pieces: list[tuple[int, int]] = []
+    for first, last_line, column in ranges:
+        last = last_line if column else last_line - 1
+        if pieces and first < pieces[-1][1]:
+            pieces[-1] = (pieces[-1][0], max(last, pieces[-1][1]))
+        elif last > first:
+            pieces.append((first, last))
+    return pieces
+
+
+def _null_byte(source: SourceFile) -> SyntaxProblem | None:
+    offset = source.text.find("\0")
+    if offset < 0:
+        return None
+    sentence = "Python cannot read this file: it contains a null byte."
+    return SyntaxProblem(sentence, Span(source.position(offset), source.position(offset + 1)))
+
+
+def _problem(error: SyntaxError, source: SourceFile) -> SyntaxProblem:
+    message = error.msg.rstrip(".").replace("\n", " ")
+    line = min(max((error.lineno or 1) - 1, 0), len(source.lines) - 1)
+    start = Position(line, min(max((error.offset or 1) - 1, 0), len(source.line(line))))
+    end = Position((error.end_lineno or 0) - 1, (error.end_offset or 0) - 1)
+    if not start < end <= Position(len(source.lines) - 1, len(source.lines[-1])) or end.column > len(source.line(end.line)):
+        end = Position(line, len(source.line(line).rstrip()))
+    span = Span(start, end) if start < end else source.statement_span(line)
+    return SyntaxProblem(f"Python cannot read this file: {message}.", span)

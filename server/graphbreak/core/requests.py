@@ -1,0 +1,51 @@
+"""What the command line and the editor ask for, and who answers: one analysis of one entry file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from .findings import Report
+from .source import SourceFile
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a user can set. `timeout` is in seconds; `interpreter` is the Python of the worker, or None to look for it."""
+
+    interpreter: str | None = None
+    timeout: float = 60.0
+    trusted: bool = True
+    ignore: tuple[str, ...] = ()
+    """Codes whose diagnostics are marked as ignored."""
+
+
+@dataclass(frozen=True)
+class AnalysisRequest:
+    """Analyse one file. `root` is the folder it belongs to; `roots` are all workspace folders; paths are absolute.
+
+    `overlay` has the unsaved texts of other open files by path. `version` is the editor's version of the document.
+    """
+
+    source: SourceFile
+    root: str
+    roots: tuple[str, ...]
+    settings: Settings = Settings()
+    overlay: Mapping[str, str] = field(default_factory=dict)
+    version: int | None = None
+    run_unmarked: bool = False
+    """Run the file even where its source shows no mark (a file that the user named)."""
+
+
+class Analyser(Protocol):
+    """Who answers: the real engine, or a stand-in in tests. Cancelling the task of `analyse` ends the trace."""
+
+    async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
+        """The report of one file; `progress` hears a short sentence at each step. Never raises for what user code does."""
+
+    async def restart(self) -> None:
+        """Throw prepared workers away; the next analysis starts afresh."""
+
+    async def close(self) -> None:
+        """End every worker; nothing is left running."""

@@ -1,0 +1,75 @@
+"""What we ask of a tracer, and the closed set of ways a run can end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, Union
+
+from ..worker.protocol import Ended, Job, Message
+from .findings import Environment
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The program ended, by itself or because it had shown enough."""
+
+    ended: Ended
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """It was ended at the time limit."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class WorkerDied:
+    """The process went away without a word: `os._exit`, a crash, a kill. `status` is its exit status, or minus the signal."""
+
+    status: int | None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class NoEnvironment:
+    """There is no interpreter with a usable torch; `sentence` says what to do."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Nothing was run because it is not allowed to."""
+
+    sentence: str
+
+
+RunEnd = Union[Finished, TimedOut, WorkerDied, NoEnvironment, Refused]
+
+
+_M = TypeVar("_M")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a program in a worker: everything it said, in order, and how it ended."""
+
+    messages: tuple[Message, ...]
+    end: RunEnd
+    environment: Environment = Environment()
+    libraries: tuple[str, ...] = ()
+    torch_folder: str = ""
+    output: str = ""
+
+    def of(self, kind: type[_M]) -> list[_M]:
+        """The messages of one type, in order."""
+        return [message for message in self.messages if isinstance(message, kind)]
+
+
+class Tracer(Protocol):
+    """Runs a job in a worker. Cancelling the task of `trace` ends the job with its children."""
+
+    async def trace(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> Run:
+        """Run the job under the interpreter; `on_message` hears messages as they come. `timeout` in seconds."""

@@ -1,0 +1,62 @@
+"""The fixes, in one table: which kinds of break each is for, and in which order they are tried.
+
+A fix is a module with its own page of documentation and a pure function; adding one adds a row here. Of the rows of one
+family only the first that applies is offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..core.findings import Diagnostic, Fix, Kind
+from .bind_disabled import bind_disabled
+from .disable_helper import disable_helper
+from .disable_statement import disable_statement
+from .ignore import ignore
+from .model import FixContext, Fixer
+
+__all__ = ["FIXERS", "FixContext", "Row", "fixes_for"]
+
+_BROKEN = frozenset({Kind.BREAK, Kind.SKIPPED})
+_HIDEABLE = frozenset(Kind) - {Kind.NOT_ANALYSED}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One fix. `codes` empty means every code of these kinds."""
+
+    family: str
+    fixer: Fixer
+    kinds: frozenset[Kind]
+    codes: frozenset[str] = frozenset()
+
+    def is_for(self, diagnostic: Diagnostic) -> bool:
+        """Whether the fix can have something to say."""
+        return diagnostic.kind in self.kinds and (not self.codes or diagnostic.code in self.codes)
+
+
+FIXERS = (
+    Row("disable", disable_helper, _BROKEN),
+    Row("disable", bind_disabled, _BROKEN),
+    Row("disable", disable_statement, _BROKEN),
+    Row("ignore", ignore, _HIDEABLE),
+)
+
+
+def fixes_for(diagnostic: Diagnostic, context: FixContext, rows: Iterable[Row] = FIXERS) -> tuple[Fix, ...]:
+    """What can be offered for a diagnostic, the best first."""
+    found: dict[str, Fix] = {}
+    for row in rows:
+        if row.family not in found and row.is_for(diagnostic):
+            fix = _tried(row.fixer, diagnostic, context)
+            if fix is not None:
+                found[row.family] = fix
+    return tuple(found.values())
+
+
+def _tried(fixer: Fixer, diagnostic: Diagnostic, context: FixContext) -> Fix | None:
+    try:
+        return fixer(diagnostic, context)
+    except Exception:  # noqa: BLE001 - a mistake in one fix must not take the others away
+        return None

@@ -1,0 +1,118 @@
+"""The text edits that fixes share: adding `import torch`, putting definitions in, and finishing a fix."""
+
+from __future__ import annotations
+
+import ast
+
+from ..core.findings import Fix, Safety
+from ..core.places import tree_of
+from ..core.source import Edit, Position, SourceFile, Span
+from .names import module_binders
+from .syntax import first_line, last_line
+
+
+def insertion(line: int, text: str) -> Edit:
+    """Put text in at the start of a line."""
+    return Edit(Span(Position(line, 0), Position(line, 0)), text)
+
+
+def torch_name(source: SourceFile, before: int) -> tuple[str, tuple[Edit, ...]] | None:
+    """What `torch` is called at the top level before a line, with the edit that imports it if it is missing.
+
+    None where it cannot be said: another thing has the name, or the import is optional or comes later.
+    """
+    module = tree_of(source)
+    if module is None:
+        return None
+    for statement in module.body:
+        for alias in statement.names if isinstance(statement, ast.Import) and first_line(statement) < before else ():
+            if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
+                return alias.asname or "torch", ()
+    if module_binders(module, "torch"):
+        return None
+    line = imports_end(source, module)
+    return ("torch", (insertion(line, _import_text(source, module, line)),)) if line <= before else None
+
+
+def imports_end(source: SourceFile, module: ast.Module) -> int:
+    """The line after the imports that the file begins with; without any, after its docstring; else its first line of code."""
+    last = -1
+    for index, statement in enumerate(module.body):
+        if isinstance(statement, (ast.Import, ast.ImportFrom)) or (index == 0 and _is_string(statement)):
+            last = last_line(statement)
+        else:
+            break
+    if last >= 0:
+        return last + 1
+    return block_start(source, module.body[0]) if module.body else 0
+
+
+def block_start(source: SourceFile, statement: ast.stmt) -> int:
+    """The line where a statement begins for its reader: the comments right above it belong to it."""
+    line = first_line(statement)
+    while line > 0 and source.line(line - 1).startswith("#") and not source.line(line - 1).startswith("#!"):
+        line -= 1
+    return line
+
+
+def definition_above(source: SourceFile, statement: ast.stmt, text: str) -> Edit:
+    """Put a definition above a statement of the module, two blank lines around it."""
+    line, newline = block_start(source, statement), source.newline
+    blank = 0
+    while blank < line and not source.line(line - 1 - blank).strip():
+        blank += 1
+    above = newline * (2 - min(blank, 2)) if blank < line else ""
+    return insertion(line, above + text + newline * 3)
+
+
+def line_below(source: SourceFile, line: int, text: str, blank: int) -> Edit:
+    """Put a line of code in before a line of the module, with blank lines above it, and below it where code follows at once."""
+    newline = source.newline
+    opening = newline if line >= len(source.lines) else ""
+    below = newline if source.line(line).strip() else ""
+    return insertion(line, opening + newline * blank + text + newline + below * blank)
+
+
+def indent_unit(top: ast.AST, source: SourceFile) -> str:
+    """One level of indentation as a statement of the module uses it."""
+    body = getattr(top, "body", None)
+    if isinstance(body, list) and body and body[0].lineno > top.lineno:  # type: ignore[attr-defined]
+        line = source.line(first_line(body[0]))
+        return line[: len(line) - len(line.lstrip())] or "    "
+    return "    "
+
+
+def indentation(line: str) -> str:
+    """The white space that a line begins with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def finished(title: str, source: SourceFile, edits: tuple[Edit, ...], safety: Safety = Safety.SAFE) -> Fix | None:
+    """The fix, its insertions at one place joined in their order; None if the file would not parse after it."""
+    joined: dict[Span, str] = {}
+    for edit in edits:
+        joined[edit.span] = joined.get(edit.span, "") + edit.text
+    merged = tuple(Edit(span, text) for span, text in sorted(joined.items()))
+    return Fix(title, safety, {source.path: merged}) if tree_of(source.apply(merged)) is not None else None
+
+
+def shortened(text: str, limit: int = 40) -> str:
+    """Code on one line, cut to what a title can hold."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _import_text(source: SourceFile, module: ast.Module, line: int) -> str:
+    newline = source.newline
+    after_import = line > 0 and any(isinstance(s, (ast.Import, ast.ImportFrom)) and last_line(s) == line - 1 for s in module.body)
+    future = after_import and any(
+        isinstance(s, ast.ImportFrom) and s.module == "__future__" and last_line(s) == line - 1 for s in module.body
+    )
+    opening = newline if (line >= len(source.lines)) else ""
+    above = "" if line == 0 or (after_import and not future) else newline
+    below = newline if source.line(line).strip() else ""
+    return opening + above + "import torch" + newline + below
+
+
+def _is_string(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str)

@@ -1,0 +1,24 @@
+"""What a fix sees and gives: pure values, so that a fix is a function of the break and the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..core.findings import Diagnostic, Fix
+from ..core.source import SourceFile
+
+
+@dataclass(frozen=True)
+class FixContext:
+    """What is known beside the break itself."""
+
+    sources: Mapping[str, SourceFile]
+    """The workspace files of the trace, by absolute path."""
+    marked: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """For each path the 0-based `def` lines of the functions that are marked for compile."""
+    captured: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """For each path the 0-based lines whose operations went into a graph."""
+
+
+Fixer = Callable[[Diagnostic, FixContext], Fix | None]

@@ -1,0 +1,69 @@
+"""Messages of the worker over an asyncio stream, and the tail of what a program prints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from ..core.tracing import Finished, RunEnd, WorkerDied
+from ..worker import protocol
+from ..worker.protocol import Ended, Message
+
+_TAIL = 64 * 1024
+_MOST_MESSAGES = 200_000
+
+
+class Tail:
+    """The last 64 KiB of a stream that is read to keep it from filling up."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+
+    def add(self, data: bytes) -> None:
+        """Put data behind what is there, and forget what is too far back."""
+        self._data += data
+        del self._data[:-_TAIL]
+
+    async def follow(self, stream: asyncio.StreamReader) -> None:
+        """Read a stream to its end."""
+        while data := await stream.read(65536):
+            self.add(data)
+
+    @property
+    def text(self) -> str:
+        """What is kept, as text."""
+        return self._data.decode("utf-8", "replace")
+
+
+async def read_message(stream: asyncio.StreamReader) -> Message | None:
+    """The next message, or None at the end of the stream. Raises ProtocolError for what is not a message."""
+    try:
+        header = await stream.readexactly(protocol.HEADER.size)
+        (length,) = protocol.HEADER.unpack(header)
+        if length > protocol.MAX_MESSAGE:
+            raise protocol.ProtocolError(f"a message of {length} bytes")
+        return protocol.unpack(await stream.readexactly(length))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+async def read_run(stream: asyncio.StreamReader, on_message: Callable[[Message], None]) -> RunEnd:
+    """Read what a job says until it says that it ended, or goes away (status unknown here)."""
+    for _ in range(_MOST_MESSAGES):
+        try:
+            message = await read_message(stream)
+        except protocol.ProtocolError as error:
+            return WorkerDied(None, f"the worker said something that is not understood ({error})")
+        if message is None:
+            return WorkerDied(None)
+        if isinstance(message, Ended):
+            return Finished(message)
+        on_message(message)
+    return WorkerDied(None, "the worker said more than can be kept")
+
+
+def version_problem(hello: protocol.Hello) -> str:
+    """One sentence when the two sides are not of one version, which a half-updated installation can cause."""
+    if hello.version == protocol.VERSION:
+        return ""
+    return f"The worker speaks version {hello.version} of the protocol and the server version {protocol.VERSION}; install graphbreak again."

@@ -1,0 +1,38 @@
+"""What a path says: the unsaved text where there is one, else the file on disk, read as Python would read it."""
+
+from __future__ import annotations
+
+import io
+import os
+import tokenize
+from collections.abc import Callable, Mapping
+
+from ..core.source import SourceFile
+
+_LARGEST = 8 * 1024 * 1024
+
+
+def read_source(path: str) -> SourceFile | None:
+    """The Python file at a path, its line ends kept; None where there is none, or none that can be decoded. Bytes are read by the file's
+    own encoding (a byte-order mark or a coding line)."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST:
+            return None
+        with open(path, "rb") as file:
+            data = file.read()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return SourceFile(path, data.decode(encoding).removeprefix("\ufeff"))
+    except (OSError, SyntaxError, UnicodeDecodeError, LookupError, ValueError):
+        return None
+
+
+def sources_with(overlay: Mapping[str, str]) -> Callable[[str], SourceFile | None]:
+    """A reader that prefers unsaved texts, and reads each file at most once, so that one report speaks of one state of each file."""
+    known: dict[str, SourceFile | None] = {path: SourceFile(path, text) for path, text in overlay.items()}
+
+    def source(path: str) -> SourceFile | None:
+        if path not in known:
+            known[path] = read_source(path) if os.path.isabs(path) else None
+        return known[path]
+
+    return source

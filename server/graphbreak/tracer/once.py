@@ -1,0 +1,73 @@
+"""A fresh process for one job: where a parent cannot fork (macOS, Windows)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+
+from ..core.tracing import RunEnd, TimedOut, WorkerDied
+from ..worker import protocol
+from ..worker.protocol import Hello, Job, Message
+from .connection import Tail, read_message, read_run, version_problem
+from .prepared import WORKER, CannotStart
+
+
+async def run_once(
+    interpreter: str, variables: Mapping[str, str], job: Job, timeout: float, on_message: Callable[[Message], None]
+) -> tuple[Hello, RunEnd, str]:
+    """Start the interpreter, run one job, and end all that it started. Raises CannotStart."""
+    options: dict[str, object] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}
+    pipe = asyncio.subprocess.PIPE
+    try:
+        process = await asyncio.create_subprocess_exec(
+            interpreter, WORKER, "once", stdin=pipe, stdout=pipe, stderr=pipe, env=dict(variables), **options  # type: ignore[arg-type]
+        )
+    except OSError as error:
+        raise CannotStart(f"The interpreter {interpreter} cannot be started: {error.strerror or error}.") from error
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    output = Tail()
+    follow = asyncio.create_task(output.follow(process.stderr))
+    try:
+        process.stdin.write(protocol.pack(job))
+        hello = await _greeting(interpreter, process, output)
+        try:
+            end = await asyncio.wait_for(read_run(process.stdout, on_message), timeout)
+        except asyncio.TimeoutError:
+            end = TimedOut(timeout)
+    finally:
+        await _end(process)
+        await asyncio.wait([follow], timeout=0.2)
+        follow.cancel()
+    if isinstance(end, WorkerDied) and not end.detail:
+        end = WorkerDied(process.returncode)
+    return hello, end, output.text
+
+
+async def _greeting(interpreter: str, process: asyncio.subprocess.Process, output: Tail) -> Hello:
+    assert process.stdout is not None
+    hello = await read_message(process.stdout)
+    if hello is None:
+        last = output.text.strip().rpartition("\n")[2]
+        raise CannotStart(f"The interpreter {interpreter} ended while importing torch: {last}")
+    if not isinstance(hello, Hello) or hello.error or version_problem(hello):
+        raise CannotStart((hello.error or version_problem(hello)) if isinstance(hello, Hello) else "The worker did not greet.")
+    return hello
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the process with its group (on Windows with its tree). One that ends by itself right now keeps its own exit status."""
+    try:
+        await asyncio.wait_for(process.wait(), 0.5)
+    except asyncio.TimeoutError:
+        pass
+    if os.name == "nt":
+        subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
+    else:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    await process.wait()

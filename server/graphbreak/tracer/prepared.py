@@ -1,0 +1,174 @@
+"""A prepared parent on Linux: one process that has imported torch, asked over a socket to fork for each job."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..core.tracing import RunEnd, TimedOut, WorkerDied
+from ..worker import protocol
+from ..worker.protocol import Exited, Fork, Hello, Job, Kill, Message
+from .connection import Tail, read_run, version_problem
+
+WORKER = str(Path(__file__).parent.parent / "worker" / "__main__.py")
+_STARTUP_SECONDS = 300.0
+_LAST_WORDS_SECONDS = 2.0
+_PACKET = 1 << 20
+
+
+class CannotStart(Exception):
+    """The interpreter cannot trace; the message is the sentence to show."""
+
+
+class PreparedParent:
+    """One parent process. `start` it first; `run` may be called many times, also at once; `close` ends it with all its jobs."""
+
+    def __init__(self, interpreter: str, variables: Mapping[str, str]) -> None:
+        self._interpreter = interpreter
+        self._variables = dict(variables)
+        self._numbers = itertools.count(1)
+        self._exits: dict[int, asyncio.Future[int]] = {}
+        self._noise = Tail()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._process: asyncio.subprocess.Process | None = None
+        self.hello: Hello | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still fork."""
+        return self._process is not None and self._process.returncode is None
+
+    async def start(self) -> Hello:
+        """Start it and wait until torch is imported. Raises CannotStart."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        self._control = ours
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                self._interpreter, WORKER, "parent", str(theirs.fileno()),
+                pass_fds=[theirs.fileno()], start_new_session=True, env=self._variables, cwd="/",
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+            )  # fmt: skip
+        except OSError as error:
+            ours.close()
+            raise CannotStart(f"The interpreter {self._interpreter} cannot be started: {error.strerror or error}.") from error
+        finally:
+            theirs.close()
+        assert self._process.stdout is not None
+        self._tasks.append(asyncio.create_task(self._noise.follow(self._process.stdout)))
+        try:
+            self.hello = await asyncio.wait_for(self._greeting(), _STARTUP_SECONDS)
+        except BaseException:
+            await self.close()
+            raise
+        self._tasks.append(asyncio.create_task(self._listen()))
+        return self.hello
+
+    async def _greeting(self) -> Hello:
+        data = await asyncio.get_running_loop().sock_recv(self._control, _PACKET)
+        if not data:
+            raise CannotStart(await self._why_no_greeting())
+        hello = protocol.unpack(data[protocol.HEADER.size :])
+        if not isinstance(hello, Hello) or hello.error or version_problem(hello):
+            raise CannotStart((hello.error or version_problem(hello)) if isinstance(hello, Hello) else "The worker did not greet.")
+        return hello
+
+    async def _why_no_greeting(self) -> str:
+        assert self._process is not None
+        status = await self._process.wait()
+        await asyncio.wait(self._tasks, timeout=1)
+        last = self._noise.text.strip().rpartition("\n")[2]
+        return f"The interpreter {self._interpreter} ended with status {status} while importing torch" + (f": {last}" if last else ".")
+
+    async def _listen(self) -> None:
+        """Hear of jobs that ended, until the parent itself is gone."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                data = await loop.sock_recv(self._control, _PACKET)
+            except OSError:
+                data = b""
+            if not data:
+                break
+            message = protocol.unpack(data[protocol.HEADER.size :])
+            if isinstance(message, Exited) and message.job in self._exits:
+                self._exits[message.job].set_result(message.status)
+        for waiting in self._exits.values():
+            if not waiting.done():
+                waiting.set_result(-signal.SIGKILL)
+
+    async def run(self, job: Job, timeout: float, on_message: Callable[[Message], None]) -> tuple[RunEnd, str]:
+        """Run a job in a fork; returns how it ended and the tail of its output. When the task is cancelled the job is ended first."""
+        number = next(self._numbers)
+        gone = self._exits[number] = asyncio.get_running_loop().create_future()
+        output = Tail()
+        reader, writer, follow = await self._fork(number, output)
+        try:
+            writer.write(protocol.pack(job))
+            end = await self._talk(reader, gone, timeout, on_message)
+        finally:
+            self._kill(number)
+            await asyncio.wait([gone], timeout=10)
+            del self._exits[number]
+            writer.close()
+            await asyncio.wait([follow], timeout=0.2)
+            follow.cancel()
+        if isinstance(end, WorkerDied) and not end.detail:
+            end = WorkerDied(gone.result() if gone.done() else None)
+        return end, output.text
+
+    async def _fork(self, number: int, output: Tail) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Task[None]]:
+        ours, theirs = socket.socketpair()
+        read_end, write_end = os.pipe()
+        try:
+            socket.send_fds(self._control, [protocol.pack(Fork(number))], [theirs.fileno(), write_end])
+        finally:
+            theirs.close()
+            os.close(write_end)
+        loop = asyncio.get_running_loop()
+        stream = asyncio.StreamReader()
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(read_end, "rb", buffering=0))
+        reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 20)
+        return reader, writer, asyncio.create_task(output.follow(stream))
+
+    async def _talk(
+        self, reader: asyncio.StreamReader, gone: asyncio.Future[int], timeout: float, on_message: Callable[[Message], None]
+    ) -> RunEnd:
+        """Listen until the job says its last, is gone, or overruns. Children of the job may hold its socket open, so its exit counts too."""
+        talk = asyncio.ensure_future(read_run(reader, on_message))
+        try:
+            done, _ = await asyncio.wait([talk, gone], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                return TimedOut(timeout)
+            if talk not in done:
+                await asyncio.wait([talk], timeout=_LAST_WORDS_SECONDS)
+            return talk.result() if talk.done() else WorkerDied(None)
+        finally:
+            talk.cancel()
+
+    def _kill(self, number: int) -> None:
+        try:
+            self._control.send(protocol.pack(Kill(number)))
+        except OSError:
+            pass  # the parent is gone, and its jobs with it
+
+    async def close(self) -> None:
+        """End it with all its jobs; returns when it is gone."""
+        self._control.close()
+        process = self._process
+        if process is not None and process.returncode is None:
+            try:
+                await asyncio.wait_for(process.wait(), 5)
+            except asyncio.TimeoutError:
+                process.kill()
+                await process.wait()
+        for task in self._tasks:
+            task.cancel()
+        for waiting in self._exits.values():
+            if not waiting.done():
+                waiting.set_result(-signal.SIGKILL)

@@ -1,0 +1,10 @@
+"""The worker: runs inside the user's own interpreter and traces their code with their torch.
+
+It may import the standard library, torch and itself, and nothing else: each further import would be a risk to the
+environment it is a guest in. It runs on Python 3.10 to 3.14 and torch 2.8 and newer, with nothing installed there.
+`protocol` is the only module that the server imports too.
+
+Reading order: `__main__` (start by path), `loop` (the prepared parent and its forks), `job` (one trace),
+`user_module` and `overlay` (whose text is run, and as what), `recorder` (what is sent back), `stacks` and `specs`
+(places and inputs as plain values), `dynamo` (every private torch name).
+"""

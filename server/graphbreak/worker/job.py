@@ -1,0 +1,152 @@
+"""One trace: run the user's file, or the example calls of its directives, and send what Dynamo does with it. The process ends with it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import traceback
+import types
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from . import overlay, stacks, user_module
+from .protocol import Ended, ExampleCall, Failure, Job, Message
+from .recorder import Recorder
+
+
+def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
+    """Do the job and leave, with everything said before. Nothing the user's code raises gets past this."""
+    from . import dynamo  # the first import of torch, where the parent has not done it
+
+    recorder = Recorder(send)
+    recorder.honour_fullgraph = job.honour_fullgraph
+    recorder.expect(job.marks, job.quiet_seconds, job.quiet_calls)
+
+    def stop() -> NoReturn:
+        seconds, calls = job.quiet_seconds, job.quiet_calls
+        _leave(recorder, job, 0, f"every marked function was called, and {seconds:g} s and {calls} further calls brought nothing new")
+
+    dynamo.install(recorder, stop)
+    _prepare(job)
+    status = 0
+    try:
+        if job.calls:
+            _run_calls(job, recorder)
+        else:
+            user_module.run(job.path, job.text, "__main__")
+        _finish_program()
+    except SystemExit as error:
+        status = _exit_status(error)
+    except BaseException as error:
+        status = 1
+        _report(recorder, error)
+    _leave(recorder, job, status)
+
+
+def _prepare(job: Job) -> None:
+    os.chdir(job.root)
+    sys.argv = [job.path]
+    user_module.set_import_path(job.path, job.root)
+    overlay.install(job.overlay)
+    # The worker's own __main__ must not be what the program, or pickle, finds there.
+    sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+def _run_calls(job: Job, recorder: Recorder) -> None:
+    """Import the file under its own name, then evaluate each example call and record only that."""
+    recorder.recording = False
+    module = user_module.run(job.path, job.text, user_module.module_name(job.path))
+    compiled: set[str] = set()
+    for index, call in enumerate(job.calls):
+        recorder.directive = index
+        try:
+            if call.compile_path and call.compile_path not in compiled:
+                _compile(module, call.compile_path)
+                compiled.add(call.compile_path)
+            recorder.recording = True
+            user_module.evaluate(call.expression, job.path, call.line, call.column, module.__dict__)
+        except SystemExit as error:
+            _report(recorder, error, index)
+        except BaseException as error:
+            _report(recorder, error, index)
+        finally:
+            recorder.recording = False
+    recorder.directive = -1
+
+
+def _compile(module: types.ModuleType, path: str) -> None:
+    """Compile the object that a dotted path names in a module, in place, as a mark in the source would have."""
+    import torch
+
+    *owners, name = path.split(".")
+    owner: Any = module
+    for part in owners:
+        owner = getattr(owner, part)
+    value = vars(owner)[name]
+    if isinstance(value, (staticmethod, classmethod)):
+        setattr(owner, name, type(value)(torch.compile(value.__func__)))
+    else:
+        setattr(owner, name, torch.compile(value))
+
+
+def _report(recorder: Recorder, error: BaseException, directive: int = -1) -> None:
+    from . import dynamo
+
+    traceback.print_exception(type(error), error, error.__traceback__)
+    frames = stacks.without_resumed_parents(stacks.traceback_places(error))
+    if isinstance(error, SyntaxError) and not frames and error.filename:
+        frames = [stacks.Place(error.filename, error.lineno or 1, "<module>")]
+    recorder.send(Failure(type(error).__name__, _message(error), frames, dynamo.is_compiler_error(error), directive=directive))
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:4000]
+    except Exception:
+        return ""
+
+
+def _exit_status(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    return error.code if isinstance(error.code, int) else 1
+
+
+def _finish_program() -> None:
+    """What the interpreter does when a program ends by itself: its threads end first, then its exit functions run."""
+    shutdown = getattr(threading, "_shutdown", None)
+    if shutdown is not None:
+        shutdown()
+    atexit._run_exitfuncs()
+
+
+def _leave(recorder: Recorder, job: Job, status: int, stopped: str = "") -> NoReturn:
+    """Say that it is over and go at once: the interpreter's own teardown costs seconds and can hang."""
+    files = _workspace_files(job)
+    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes))
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            continue
+    os._exit(0)
+
+
+def _workspace_files(job: Job) -> list[str]:
+    """The files below the workspace root whose modules were imported, and the job's own."""
+    found = {job.path}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.startswith(job.root + os.sep) and not stacks.is_ours(file):
+            found.add(os.path.abspath(file))
+    return sorted(found)
+
+
+def _third_party() -> list[str]:
+    """The top-level modules that came from site-packages."""
+    return sorted({name.partition(".")[0] for name, module in list(sys.modules.items()) if "site-packages" in str(getattr(module, "__file__", "") or "")})
+
+
+__all__ = ["ExampleCall", "run"]

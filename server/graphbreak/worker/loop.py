@@ -1,0 +1,250 @@
+"""The two ways a worker lives: as a prepared parent that forks once per job, or for one job only."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import platform
+import select
+import signal
+import socket
+import struct
+import sys
+import sysconfig
+from typing import BinaryIO, NoReturn
+
+from . import protocol
+from .protocol import Exited, Fork, Hello, Job, Kill, Message
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def run_parent(descriptor: int) -> NoReturn:
+    """Import torch, warm Dynamo up, then fork a process for each job that the server asks for on the socket, until that closes."""
+    control = socket.socket(fileno=descriptor)
+    control.set_inheritable(False)
+    _claim_standard_streams()
+    hello = _prepared_hello()
+    control.send(protocol.pack(hello))
+    if hello.error:
+        os._exit(0)
+    _Parent(control).serve()
+    os._exit(0)
+
+
+def run_once() -> NoReturn:
+    """Read one job from standard input, do it, and answer on standard output; what the program prints goes to standard error."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    _claim_standard_streams()
+
+    def send(message: Message) -> None:
+        replies.write(protocol.pack(message))
+        replies.flush()
+
+    hello = _prepared_hello()
+    send(hello)
+    if hello.error:
+        os._exit(0)
+    _do(requests, send)
+
+
+def _claim_standard_streams() -> None:
+    """Standard input is empty for the user's code, and what it prints to standard output joins standard error."""
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+
+
+def _prepared_hello() -> Hello:
+    python = platform.python_version()
+    if sys.version_info < (3, 10):
+        return _hello(error=f"Python {python} ({sys.executable}) is too old to trace with; 3.10 or newer is needed.")
+    try:
+        import torch
+
+        version = str(torch.__version__)
+        from . import dynamo
+    except ModuleNotFoundError as error:
+        if error.name == "torch":
+            return _hello(error=f"There is no torch in {sys.executable}. Install it there, or choose another interpreter.")
+        return _hello(error=f"torch cannot be imported by {sys.executable}: {error}")
+    except Exception as error:
+        return _hello(error=f"torch cannot be imported by {sys.executable}: {type(error).__name__}: {error}")
+    try:
+        if tuple(int(part) for part in version.split(".")[:2]) < (2, 8):
+            return _hello(error=f"torch {version} in {sys.executable} is too old to trace with; 2.8 or newer is needed.")
+    except ValueError:
+        pass  # a version of its own making: try it
+    torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
+    try:
+        dynamo.warm_up()
+    except Exception as error:
+        return _hello(error=f"torch.compile does not work in {sys.executable}: {type(error).__name__}: {error}")
+    return _hello(version, os.path.dirname(os.path.abspath(torch.__file__)))
+
+
+def _hello(torch: str = "", torch_folder: str = "", error: str = "") -> Hello:
+    paths = sysconfig.get_paths()
+    folders = {os.path.realpath(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {paths[name] for name in ("stdlib", "purelib")}
+    if sys.prefix != sys.base_prefix:  # its packages are in the paths above; its folder may hold the project itself
+        folders.add(os.path.join(sys.prefix, "bin"))
+    return Hello(protocol.VERSION, platform.python_version(), torch, "cpu", os.getpid(), torch_folder, sorted(folders), error)
+
+
+def _do(requests: BinaryIO, send: protocol.typing.Callable[[Message], None]) -> NoReturn:
+    message = _read(requests)
+    if not isinstance(message, Job):
+        os._exit(0)
+    from . import job
+
+    job.run(message, send)
+
+
+def _read(stream: BinaryIO) -> Message | None:
+    header = stream.read(protocol.HEADER.size)
+    if len(header) < protocol.HEADER.size:
+        return None
+    (length,) = struct.unpack(">I", header)
+    return protocol.unpack(stream.read(length))
+
+
+class _Parent:
+    """The prepared parent. It holds nothing but the jobs that run; each message on the socket is one packet."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._jobs: dict[int, int] = {}
+        self._wake, wake_end = os.pipe()
+        os.set_blocking(wake_end, False)
+        os.set_blocking(self._wake, False)
+        self._wake_end = wake_end
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_end, warn_on_full_buffer=False)
+        _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+        gc.collect()
+        gc.freeze()
+
+    def serve(self) -> None:
+        """Fork, kill and report until the server is gone; then end all that runs."""
+        while True:
+            ready, _, _ = select.select([self._control, self._wake], [], [])
+            if self._wake in ready:
+                self._drain()
+                self._reap()
+            if self._control in ready and not self._answer():
+                break
+        for job in list(self._jobs.values()):
+            _kill_group(job)
+        self._kill_orphans()
+
+    def _drain(self) -> None:
+        try:
+            while os.read(self._wake, 512):
+                pass
+        except BlockingIOError:
+            return
+
+    def _answer(self) -> bool:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._control, 65536, 2)
+        except ConnectionError:
+            return False
+        if not data:
+            return False
+        message = protocol.unpack(data[protocol.HEADER.size :])
+        if isinstance(message, Fork):
+            self._fork(message.job, *descriptors)
+        elif isinstance(message, Kill) and message.job in self._jobs:
+            _kill_group(self._jobs[message.job])
+        return True
+
+    def _fork(self, job: int, channel: int, output: int) -> None:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                self._become_job(channel, output)
+            finally:
+                os._exit(70)
+        try:
+            os.setpgid(pid, pid)
+        except OSError:
+            pass  # the child has done it already, or is gone
+        self._jobs[job] = pid
+        os.close(channel)
+        os.close(output)
+
+    def _become_job(self, channel: int, output: int) -> NoReturn:
+        os.setpgid(0, 0)
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for descriptor in (self._wake, self._wake_end):
+            os.close(descriptor)
+        self._control.close()
+        import atexit
+
+        atexit._clear()  # what the parent's imports registered is not the program's
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.close(output)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+        connection = socket.socket(fileno=channel)
+        connection.set_inheritable(False)
+        _do(connection.makefile("rb"), lambda message: connection.sendall(protocol.pack(message)))
+
+    def _reap(self) -> None:
+        """Report the jobs that ended, and end what they left behind."""
+        ended = []
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            ended += [(job, pid, os.waitstatus_to_exitcode(status)) for job, known in self._jobs.items() if known == pid]
+        for job, pid, status in ended:
+            del self._jobs[job]
+            _kill_group(pid)
+            self._kill_orphans()
+            self._control.send(protocol.pack(Exited(job, status)))
+
+    def _kill_orphans(self) -> None:
+        """End processes that left their job's group; as their subreaper the parent has inherited them."""
+        for _ in range(20):
+            strays = _children() - set(self._jobs.values())
+            if not strays:
+                return
+            for pid in strays:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                    os.waitpid(pid, 0)
+                except OSError:
+                    continue
+
+
+def _children() -> set[int]:
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            return {int(pid) for pid in file.read().split()}
+    except (OSError, ValueError):
+        return set()
+
+
+def _kill_group(pid: int) -> None:
+    for kill in (os.killpg, os.kill):
+        try:
+            kill(pid, signal.SIGKILL)
+        except OSError:
+            continue
+
+
+def _prctl(option: int, value: int) -> None:
+    try:
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    except (AttributeError, OSError):
+        return  # not Linux: the server ends the group itself

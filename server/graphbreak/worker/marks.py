@@ -1,0 +1,130 @@
+"""Which compiled callable is which: known by what it is made of, and found again on a live stack."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .protocol import MarkSeen, Place
+from .recorder import Recorder
+
+CellKey = tuple[types.CodeType, tuple[int, ...]]
+
+
+class Marks:
+    """The compiled callables of one job.
+
+    A call of one is a frame of the function that `torch.compile` returned; all of these share one code object, so a frame is told
+    by what its free variables are bound to.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._by_cells: dict[CellKey, int] = {}
+        self._by_code: dict[types.CodeType, int] = {}
+        self._functions: dict[int, Callable[..., object]] = {}
+        self._codes: set[types.CodeType] = set()
+        self._keep: list[object] = []
+
+    def add(self, target: object, compiled: object, place: Place, fullgraph: bool) -> None:
+        """`torch.compile(target)` at `place` gave `compiled`."""
+        mark = len(self._keep)
+        self._keep.append((target, compiled))
+        for function in _wrappers(compiled):
+            key = _closure_key(function)
+            self._by_cells[key] = mark
+            self._codes.add(key[0])
+        function = user_function(target)
+        self._functions[mark] = function or (lambda: None)
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            self._by_code.setdefault(code, mark)
+        shown = getattr(_innermost(function), "__code__", None) if function else None
+        self._recorder.marked(
+            MarkSeen(
+                mark=mark,
+                place=place,
+                file=shown.co_filename if shown else place.file,
+                first_line=shown.co_firstlineno if shown else place.line,
+                name=_qualified_name(function, target),
+                fullgraph=fullgraph,
+                directive=self._recorder.directive,
+            )
+        )
+
+    def function(self, mark: int) -> Callable[..., object]:
+        """The user's function behind a mark."""
+        return self._functions[mark]
+
+    def of_frame(self, frame: types.FrameType) -> int | None:
+        """The mark whose call this very frame is, or None."""
+        code = frame.f_code
+        if code not in self._codes:
+            return None
+        values = frame.f_locals
+        return self._by_cells.get((code, tuple(id(values.get(name)) for name in code.co_freevars)))
+
+    def outermost(self, frames: list[types.FrameType]) -> int:
+        """The mark that is being called, the outermost one when they nest; -1 when no known mark is on the stack."""
+        for frame in frames:
+            mark = self.of_frame(frame)
+            if mark is not None:
+                return mark
+        return -1
+
+    def of_codes(self, codes: list[types.CodeType]) -> list[int]:
+        """The marks whose functions are among these code objects."""
+        return sorted({self._by_code[code] for code in codes if code in self._by_code})
+
+
+def user_function(target: object) -> Callable[..., object] | None:
+    """The Python function that runs when a compiled object is called: a module's `forward`, a method's function, a callable's `__call__`."""
+    if isinstance(target, torch.nn.Module):
+        target = target.forward
+    elif isinstance(target, type):
+        target = getattr(target, "forward", None) or target.__call__
+    while hasattr(target, "func") and not inspect.isroutine(target):  # functools.partial
+        target = target.func
+    if inspect.ismethod(target):
+        owner = target.__self__
+        target = target.__func__
+        if isinstance(owner, torch.nn.Module) and target.__name__ in ("_call_impl", "__call__", "_wrapped_call_impl"):
+            return user_function(owner)
+    if inspect.isfunction(target):
+        return target
+    call = getattr(type(target), "__call__", None)
+    return call if inspect.isfunction(call) else None
+
+
+def _innermost(function: Callable[..., object] | None) -> Any:
+    """The function as it is written: behind `functools.wraps` decorators."""
+    try:
+        return inspect.unwrap(function) if function is not None else None
+    except ValueError:
+        return function
+
+
+def _qualified_name(function: Callable[..., object] | None, target: object) -> str:
+    shown = _innermost(function) or target
+    name = getattr(shown, "__qualname__", None) or type(target).__qualname__
+    return str(name).replace("<locals>.", "")
+
+
+def _wrappers(compiled: object) -> list[types.FunctionType]:
+    """The functions with a closure over what they call that a compiled object consists of: itself, or a module's forward."""
+    if inspect.isfunction(compiled):
+        found: list[object] = [compiled]
+    elif isinstance(compiled, type):
+        found = [value for name in ("__call__", "_call_impl", "forward") if (value := vars(compiled).get(name)) is not None]
+    else:
+        found = list(vars(compiled).values()) if hasattr(compiled, "__dict__") else []
+    return [value for value in found if inspect.isfunction(value) and "fn" in value.__code__.co_freevars]
+
+
+def _closure_key(function: types.FunctionType) -> CellKey:
+    cells = function.__closure__ or ()
+    return function.__code__, tuple(id(cell.cell_contents) for cell in cells)

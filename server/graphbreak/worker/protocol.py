@@ -1,0 +1,262 @@
+"""What crosses the pipe between the server and the worker: the only module that both sides import.
+
+A message is one frozen dataclass, sent as a 4-byte length (big-endian) and JSON. Lines are 1-based and columns are
+UTF-8 byte offsets, as Python counts them in code objects; the server converts them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+import types
+import typing
+from dataclasses import dataclass, field
+
+VERSION = 1
+MAX_MESSAGE = 64 * 1024 * 1024
+HEADER = struct.Struct(">I")
+
+
+class ProtocolError(Exception):
+    """What arrived is not a message of ours."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One frame's place. `end_line`, `column` and `end_column` are None where the interpreter has no columns.
+
+    `first_line` is the code object's first line (0 if unknown); `function` is its name with Dynamo's resume prefix taken off.
+    """
+
+    file: str
+    line: int
+    function: str
+    end_line: typing.Optional[int] = None
+    column: typing.Optional[int] = None
+    end_column: typing.Optional[int] = None
+    first_line: int = 0
+
+
+@dataclass(frozen=True)
+class Hello:
+    """The first thing a worker says. `error` is set, in one sentence, when it cannot trace at all."""
+
+    version: int
+    python: str
+    torch: str
+    device: str
+    pid: int
+    torch_folder: str
+    library_folders: list[str]
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class ExampleCall:
+    """A directive: an example call to evaluate in the module, at its own place in the file (1-based line, UTF-8 column).
+
+    `compile_path` names the object to compile first (`Net.forward`), or is empty where the source compiles it itself.
+    """
+
+    expression: str
+    line: int
+    column: int
+    compile_path: str = ""
+
+
+@dataclass(frozen=True)
+class KnownMark:
+    """A mark that the server saw in the source, by its lines (1-based, both included)."""
+
+    file: str
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """One trace: run `text` as the file `path`, with `root` as working directory.
+
+    Without `calls` it runs as `__main__` and everything is recorded; with them it is imported under its own name, and only
+    the calls are recorded. `overlay` has unsaved texts by path. `honour_fullgraph` false compiles as if `fullgraph=True` were not there.
+    `quiet_seconds` and `quiet_calls` say when a program that has shown its marks enough is ended.
+    """
+
+    path: str
+    text: str
+    root: str
+    overlay: dict[str, str] = field(default_factory=dict)
+    calls: list[ExampleCall] = field(default_factory=list)
+    marks: list[KnownMark] = field(default_factory=list)
+    honour_fullgraph: bool = True
+    quiet_seconds: float = 3.0
+    quiet_calls: int = 32
+
+
+@dataclass(frozen=True)
+class MarkSeen:
+    """Something was compiled: where it was asked for, and which function it is. `name` is the qualified name."""
+
+    mark: int
+    place: Place
+    file: str
+    first_line: int
+    name: str
+    fullgraph: bool
+    directive: int = -1
+
+
+@dataclass(frozen=True)
+class CallSeen:
+    """A compiled callable was called with inputs not seen before."""
+
+    mark: int
+    inputs: str
+    directive: int = -1
+
+
+@dataclass(frozen=True)
+class BreakSeen:
+    """One graph-break record. `above` are the frames that led to the compiled one, `frames` run from the compiled frame inwards.
+
+    `error` marks a break that was raised instead (`fullgraph=True`). `intent` is where the disabled callee was disabled, if known.
+    The `registry_*` fields come from the installed torch's own registry.
+    """
+
+    mark: int
+    compile_id: str
+    attempt: int
+    text: str
+    above: list[Place]
+    frames: list[Place]
+    error: bool = False
+    intent: typing.Optional[Place] = None
+    registry_id: str = ""
+    registry_explanation: str = ""
+    registry_hints: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FrameCompiled:
+    """Dynamo finished with a frame. `ops` is None when it runs eagerly."""
+
+    mark: int
+    compile_id: str
+    function: str
+    file: str
+    first_line: int
+    ops: typing.Optional[int]
+    seconds: float
+    fail_type: str = ""
+
+
+@dataclass(frozen=True)
+class GraphSeen:
+    """A graph was captured. `lines` are the places, over all stacks of its operations, as (file, line)."""
+
+    mark: int
+    compile_id: str
+    lines: list[list[typing.Union[str, int]]]
+    inlined: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The program, or an example call (`directive`), raised. `compiler` says that it was Dynamo that raised."""
+
+    type: str
+    message: str
+    frames: list[Place]
+    compiler: bool = False
+    mark: int = -1
+    directive: int = -1
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early."""
+
+    status: int
+    files: list[str]
+    modules: list[str]
+    stopped: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Fork:
+    """To the prepared parent, with two descriptors beside it (the job's socket, the write end for its output): fork for a job."""
+
+    job: int
+
+
+@dataclass(frozen=True)
+class Kill:
+    """To the prepared parent: end a job, its children included."""
+
+    job: int
+
+
+@dataclass(frozen=True)
+class Exited:
+    """From the prepared parent: a job's process is gone. `status` is its exit status, or minus the signal that ended it."""
+
+    job: int
+    status: int
+
+
+Message = typing.Union[Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, BreakSeen, FrameCompiled, GraphSeen, Failure, Ended]
+_TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
+
+
+def pack(message: Message) -> bytes:
+    """A message as it goes over the pipe."""
+    body = json.dumps([type(message).__name__, dataclasses.asdict(message)], ensure_ascii=True, separators=(",", ":"))
+    data = body.encode("ascii")
+    return HEADER.pack(len(data)) + data
+
+
+def unpack(data: bytes) -> Message:
+    """The message of a frame's bytes (without its length).
+
+    Raises ProtocolError for anything that is not one of the messages above, field types included.
+    """
+    try:
+        name, values = json.loads(data)
+        cls = _TYPES[name]
+        return typing.cast(Message, _build(cls, values))
+    except ProtocolError:
+        raise
+    except Exception as error:
+        raise ProtocolError(f"not a message: {error!r}") from error
+
+
+def _build(cls: type, values: typing.Any) -> typing.Any:
+    hints = typing.get_type_hints(cls)
+    return cls(**{name: _check(hints[name], value) for name, value in values.items()})
+
+
+def _check(hint: typing.Any, value: typing.Any) -> typing.Any:
+    """The value as the type says, or ProtocolError. Covers the types that the messages use."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        if value is None and type(None) in args:
+            return None
+        for option in args:
+            if option is not type(None):
+                try:
+                    return _check(option, value)
+                except ProtocolError:
+                    continue
+    elif origin is list and isinstance(value, list):
+        return [_check(args[0], item) for item in value]
+    elif origin is dict and isinstance(value, dict):
+        return {_check(args[0], key): _check(args[1], item) for key, item in value.items()}
+    elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
+        return _build(typing.cast(type, hint), value)
+    elif isinstance(hint, type) and type(value) is hint:
+        return value
+    raise ProtocolError(f"{value!r:.80} is not {hint}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from graphbreak.core.comments import Comments, read_comments
-from graphbreak.core.source import SourceFile
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from graphbreak.core.comments import Comments, read_comments
+from graphbreak.core.source import SourceFile
 
 
 def comments_of(text: str) -> Comments:

@@ -74,7 +74,9 @@ def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
 
 def _searched(folder: str) -> Iterator[str]:
     for here, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NOT_SEARCHED and not _is_environment(here, name)]
+        folders[:] = [
+            name for name in folders if not name.startswith(".") and name not in _NOT_SEARCHED and not _is_environment(here, name)
+        ]
         yield from (os.path.join(here, name) for name in files if name.endswith(".py"))
 
 
@@ -125,12 +127,12 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
     known = {f"not-analysed:{row.mark_path}:{row.name}" for row in functions if row.outcome is not Outcome.TRACED}
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
     for diagnostic in (diagnostic for report in reports for diagnostic in report.diagnostics):
-        key = (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
+        same = (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
         if diagnostic.kind is Kind.NOT_ANALYSED and diagnostic.id not in known:
             continue
-        other = diagnostics.get(key)
+        other = diagnostics.get(same)
         names = tuple(dict.fromkeys((*other.functions, *diagnostic.functions))) if other else diagnostic.functions
-        diagnostics[key] = replace(other or diagnostic, functions=names)
+        diagnostics[same] = replace(other or diagnostic, functions=names)
     return Result(
         next((report.environment for report in reports if report.environment.torch), reports[0].environment if reports else Environment()),
         tuple(sorted(functions, key=lambda row: (row.mark_path, row.mark_span, row.name))),

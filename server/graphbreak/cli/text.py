@@ -20,7 +20,9 @@ _MARGIN = 7
 
 def print_text(result: Result, out: TextIO, color: str = "auto") -> None:
     """Write the result; colours only on a terminal, unless asked for."""
-    console = Console(file=out, force_terminal={"always": True, "never": False}.get(color), no_color=color == "never", highlight=False, soft_wrap=True)
+    console = Console(
+        file=out, force_terminal={"always": True, "never": False}.get(color), no_color=color == "never", highlight=False, soft_wrap=True
+    )
     for text in _lines(result):
         console.print(text)
 
@@ -42,7 +44,14 @@ def _lines(result: Result) -> Iterator[Text]:
 def _entry(diagnostic: Diagnostic, callers: list[Diagnostic], sources: dict[str, SourceFile]) -> Iterator[Text]:
     start = diagnostic.span.start
     place = f"{shown_path(diagnostic.path)}:{start.line + 1}:{start.column + 1}"
-    title = Text.assemble((place, "bold"), " ", (diagnostic.severity.value, _STYLES[diagnostic.severity]), " ", (diagnostic.code, "bold"), f" ({diagnostic.kind.value}) ")
+    title = Text.assemble(
+        (place, "bold"),
+        " ",
+        (diagnostic.severity.value, _STYLES[diagnostic.severity]),
+        " ",
+        (diagnostic.code, "bold"),
+        f" ({diagnostic.kind.value}) ",
+    )
     yield title + Text(diagnostic.message)
     source = sources.get(diagnostic.path)
     if source is not None:
@@ -58,9 +67,9 @@ def _entry(diagnostic: Diagnostic, callers: list[Diagnostic], sources: dict[str,
         where = f"{shown_path(caller.path)}:{caller.span.start.line + 1}:{caller.span.start.column + 1}"
         code = sources[caller.path].slice(caller.span).partition("\n")[0] if caller.path in sources else ""
         yield _field("caller", f"{where} `{code}`: {caller.message}")
-    for place in diagnostic.related:
-        if place.path != diagnostic.path or place.span.start.line != start.line:
-            yield _field("see", f"{shown_path(place.path)}:{place.span.start.line + 1} {place.message}")
+    for other in diagnostic.related:
+        if other.path != diagnostic.path or other.span.start.line != start.line:
+            yield _field("see", f"{shown_path(other.path)}:{other.span.start.line + 1} {other.message}")
     for fix in diagnostic.fixes:
         yield _field("fix", f"{fix.title} ({fix.safety.label}, not tried)")
     if diagnostic.url:

@@ -110,7 +110,11 @@ def _with_further(first: _Part, again: _Part) -> _Part:
 
 
 def _same(row: Traced, other: Traced) -> bool:
-    return (row.result.mark_path, row.result.mark_span, row.result.name) == (other.result.mark_path, other.result.mark_span, other.result.name)
+    return (row.result.mark_path, row.result.mark_span, row.result.name) == (
+        other.result.mark_path,
+        other.result.mark_span,
+        other.result.name,
+    )
 
 
 def _as_error(diagnostic: Diagnostic) -> Diagnostic:
@@ -118,7 +122,9 @@ def _as_error(diagnostic: Diagnostic) -> Diagnostic:
 
     if diagnostic.kind not in (Kind.BREAK, Kind.SKIPPED, Kind.INTENDED):
         return diagnostic
-    return replace(diagnostic, kind=Kind.BREAK, severity=Severity.ERROR, message="Behind an earlier break under fullgraph=True: " + diagnostic.message)
+    return replace(
+        diagnostic, kind=Kind.BREAK, severity=Severity.ERROR, message="Behind an earlier break under fullgraph=True: " + diagnostic.message
+    )
 
 
 def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
@@ -126,10 +132,12 @@ def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
     problem = marks.problem
     assert problem is not None
     path = request.source.path
-    detail = f"{problem.message} (line {problem.span.start.line + 1})"
+    detail = f"{problem.message.rstrip('.')} (line {problem.span.start.line + 1})"
     rows = [
         Traced(
-            FunctionResult(path, mark.name, mark.line, path, mark.span, Outcome.SYNTAX_ERROR, detail, fullgraph=bool(mark.options.fullgraph)),
+            FunctionResult(
+                path, mark.name, mark.line, path, mark.span, Outcome.SYNTAX_ERROR, detail, fullgraph=bool(mark.options.fullgraph)
+            ),
             frozenset(),
             mark,
         )
@@ -137,7 +145,13 @@ def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
     ]
     hints = [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
     return Report(
-        path, request.version, tuple(row.result for row in rows), tuple(hints), problems=(f"{path}: {detail}",), sources={path: request.source}, stale=True
+        path,
+        request.version,
+        tuple(row.result for row in rows),
+        tuple(hints),
+        problems=(f"{path}: {detail}",),
+        sources={path: request.source},
+        stale=True,
     )
 
 
@@ -146,7 +160,10 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
     rows = [row for part in parts for row in part.rows]
     diagnostics = [diagnostic for part in parts for diagnostic in part.diagnostics]
     diagnostics += [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
-    named = {diagnostic.path for diagnostic in diagnostics} | {frame.path for diagnostic in diagnostics for frame in diagnostic.stack if not frame.library}
+    read = {file for part in parts if isinstance(part.run.end, Finished) for file in part.run.end.ended.files if part.workspace.owns(file)}
+    named = read | {diagnostic.path for diagnostic in diagnostics} | {
+        frame.path for diagnostic in diagnostics for frame in diagnostic.stack if not frame.library
+    }
     texts = {name: source for name in sorted(named | {path}) if (source := sources(name)) is not None}
     ignores = {name: find_marks(source).ignores for name, source in texts.items()}
     diagnostics = with_ignores(_distinct(diagnostics), ignores, request.settings.ignore, sources)
@@ -160,7 +177,9 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         problems=tuple(sentence for part in parts if (sentence := _problem(path, part.run))),
         output="".join(part.run.output for part in parts),
         sources=texts,
-        stale=bool(parts) and all(not isinstance(part.run.end, Finished) for part in parts) and not any(d.kind is Kind.BREAK for d in diagnostics),
+        stale=bool(parts)
+        and all(not isinstance(part.run.end, Finished) for part in parts)
+        and not any(d.kind is Kind.BREAK for d in diagnostics),
     )
 
 

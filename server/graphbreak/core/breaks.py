@@ -83,10 +83,13 @@ def _related(cause: Cause, workspace: Workspace) -> list[Related]:
         del places[0]
     if cause.intent is not None and workspace.owns(cause.intent.file):
         places.append(_line(cause.intent.file, cause.intent.line - 1, "disabled here"))
-    for stack in cause.stacks:
-        if stack is not cause.stack and stack:
-            places.append(_chain(stack))
+    places += [_chain(stack) for stack in cause.stacks if stack != cause.stack and not any(_ends_with(other, stack) for other in cause.stacks)]
     return list(dict.fromkeys(places))
+
+
+def _ends_with(longer: tuple[StackFrame, ...], stack: tuple[StackFrame, ...]) -> bool:
+    """Whether a chain is only the inner part of another."""
+    return len(longer) > len(stack) and longer[-len(stack) :] == stack
 
 
 def _chain(stack: tuple[StackFrame, ...]) -> Related:
@@ -124,9 +127,12 @@ def raised_diagnostic(failure: Failure, rows: Sequence[Traced], workspace: Works
         return None
     place = own[-1]
     span = span_of(sources(place.file), place)
-    stack = tuple(StackFrame(frame.file, frame.line - 1, frame.function, not workspace.owns(frame.file)) for frame in _readable(failure, workspace))
+    stack = tuple(
+        StackFrame(frame.file, frame.line - 1, frame.function, not workspace.owns(frame.file)) for frame in _readable(failure, workspace)
+    )
     what = "Fails when compiled: " if failure.compiler else "Raised: "
-    reached = [row.result.name for row in rows if row.result.outcome is Outcome.TRACED]
+    frames = {(frame.file, frame.function) for frame in failure.frames}
+    reached = [row.result.name for row in rows if (row.result.path, row.result.name.rpartition(".")[2]) in frames]
     return Diagnostic(
         id=f"raised:{failure.type}:{place.file}:{place.line}",
         path=place.file,
@@ -146,7 +152,7 @@ def _readable(failure: Failure, workspace: Workspace) -> list[Place]:
     return [place for index, place in enumerate(frames) if index == len(frames) - 1 or not workspace.in_torch(place.file)]
 
 
-_WORDS = {
+OUTCOME_WORDS: dict[Outcome, str] = {
     Outcome.RAISED: "Not analysed",
     Outcome.TIMED_OUT: "Not analysed to the end",
     Outcome.WORKER_DIED: "Not analysed",
@@ -175,6 +181,6 @@ def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:
         severity=Severity.HINT,
         kind=Kind.NOT_ANALYSED,
         code="not-analysed",
-        message=f"{_WORDS[result.outcome]}: `{result.name}`: {result.detail or result.outcome.value}.{advice}",
+        message=f"{OUTCOME_WORDS[result.outcome]}: `{result.name}`: {(result.detail or result.outcome.value).rstrip('.')}.{advice}",
         functions=(result.name,),
     )

@@ -79,7 +79,7 @@ def _add(causes: dict[CauseKey, Cause], record: BreakSeen, compiled: FrameCompil
     cause = causes.setdefault(key, Cause(key, reason, blamed_above=above))
     cause.error |= record.error
     cause.intent = cause.intent or record.intent
-    if reason.effects and not cause.reason.effects or len(reason.headers) > len(cause.reason.headers):
+    if (reason.effects and not cause.reason.effects) or len(reason.headers) > len(cause.reason.headers):
         cause.reason = reason
     if record.mark not in cause.marks:
         cause.marks.append(record.mark)

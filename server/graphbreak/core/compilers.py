@@ -15,12 +15,9 @@ _PARTIAL = "functools.partial"
 _SUPPOSED = {"torch", "functools"}
 """Names that mean what they say even where no import is seen, as in a cell or above a broken import."""
 
-_KEYWORDS = {
-    "fullgraph", "dynamic", "backend", "mode", "options", "disable", "name", "recompile_limit", "isolate_recompiles", "shapes_spec",
-}  # fmt: skip
-_OTHER_COMPILERS = {
-    "ast", "cffi", "jax", "jinja2", "keras", "lark", "mlx", "numba", "re", "regex", "sqlalchemy", "sympy", "tensorflow", "tf_keras", "triton", "tvm",
-}  # fmt: skip
+_OPTIONS = {"fullgraph", "dynamic", "backend", "mode", "options", "disable", "name"}
+_NEWER_OPTIONS = {"recompile_limit", "isolate_recompiles", "shapes_spec"}
+_OTHER_COMPILERS = {"ast", "cffi", "jax", "jinja2", "keras", "lark", "numba", "re", "regex", "sqlalchemy", "sympy", "tensorflow", "tvm"}
 """Packages whose objects have a `compile` method of their own."""
 
 _DEEPEST = 40
@@ -86,7 +83,7 @@ class Resolver:
         """Whether `x.compile(...)` is plausibly the method of an `nn.Module`."""
         if not isinstance(call.func, ast.Attribute) or call.func.attr != "compile" or not self._outline.imports_torch:
             return False
-        if call.args or any(keyword.arg not in _KEYWORDS for keyword in call.keywords):
+        if call.args or any(keyword.arg not in _OPTIONS | _NEWER_OPTIONS for keyword in call.keywords):
             return False
         receiver = call.func.value
         if not isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)):

@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 _ANOTHER = re.compile(r"\n*\*\*\* While handling this graph break, another graph break occurred: \*\*\*\n*")
-_TRACEBACK = re.compile(r"\n+(?:User code traceback:|Stack variable source attribution:|from user code:|Traceback \(most recent call last\):)")
+_TRACEBACK = re.compile(
+    r"\n+(?:User code traceback:|Stack variable source attribution:|from user code:|Traceback \(most recent call last\):)"
+)
 _PAGE = re.compile(r"https?://\S*?/(gb\d+)\.html", re.IGNORECASE)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _FIELD = re.compile(r"^ {1,4}(Explanation|Hint|Developer debug context): ?", re.MULTILINE)

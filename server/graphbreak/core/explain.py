@@ -21,7 +21,9 @@ def break_message(cause: Cause, kind: Kind) -> str:
     if kind is Kind.SKIPPED:
         names = _names(cause.eager)
         many = len(cause.eager) > 1
-        return f"Graph break that cannot be resumed: the whole function{'s' if many else ''} {names} run{'' if many else 's'} eagerly. {why}"
+        return (
+            f"Graph break that cannot be resumed: the whole function{'s' if many else ''} {names} run{'' if many else 's'} eagerly. {why}"
+        )
     if cause.error:
         return f"Graph break under fullgraph=True, an error when it runs: {why}"
     return f"Graph break: {why}"
@@ -29,7 +31,9 @@ def break_message(cause: Cause, kind: Kind) -> str:
 
 def caller_message(cause: Cause, frames: list[CompiledFrame]) -> str:
     """What a break further down did to the frame of a call that inherits it."""
-    holder = next((frame.function for frame in reversed(cause.stack) if frame.path == cause.key.path and frame.line == cause.key.span.start.line), "")
+    holder = next(
+        (frame.function for frame in reversed(cause.stack) if frame.path == cause.key.path and frame.line == cause.key.span.start.line), ""
+    )
     where = f"{PurePath(cause.key.path).name}:{cause.key.span.start.line + 1}"
     effect = _effect_sentence(frames, cause.error)
     name = f"`{holder}`" if holder else "the callee"

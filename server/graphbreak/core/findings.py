@@ -93,7 +93,7 @@ class Related:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a break costs: graphs of the marks it reaches (and their operations), distinct chains that hit it, whether it stands in a loop."""
+    """What a break costs: graphs and operations of the marks it reaches, distinct chains that hit it, whether it stands in a loop."""
 
     graphs: int = 0
     hits: int = 1

@@ -17,7 +17,7 @@ from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
 
 @dataclass(frozen=True)
 class Traced:
-    """A function of the report, the marks of the run that it stands for (their numbers), and its mark in the source, if one is seen there."""
+    """A function of the report, the numbers of the run's marks that it stands for, and its mark in the source where one is seen."""
 
     result: FunctionResult
     numbers: frozenset[int]
@@ -58,7 +58,11 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
     static = _static_mark(path, planned, first)
     written = static is not None and static.form in (MarkForm.DECORATOR, MarkForm.DIRECTIVE) and first.file == path
     name = static.name if static is not None and written else first.name
-    line = static.line if static is not None and written else definition_line(sources(first.file), first.name, first.first_line - 1, first.first_line - 1)
+    line = (
+        static.line
+        if static is not None and written
+        else definition_line(sources(first.file), first.name, first.first_line - 1, first.first_line - 1)
+    )
     inlined = any(numbers & set(graph.inlined) for graph in run.of(GraphSeen))
     called = inlined or _was_called(numbers, run)
     outcome, detail = _outcome(planned, run, called, static)
@@ -115,14 +119,20 @@ def _outcome(planned: PlannedRun, run: Run, called: bool, mark: Mark | None) -> 
         return Outcome.TIMED_OUT, f"the program had not ended after {end.seconds:g} s; {found}"
     if isinstance(end, WorkerDied):
         how = death_sentence(end)
-        return (Outcome.TRACED, f"{how}; what was found until then is shown") if called else (Outcome.WORKER_DIED, f"{how} before it was called")
+        return (
+            (Outcome.TRACED, f"{how}; what was found until then is shown")
+            if called
+            else (Outcome.WORKER_DIED, f"{how} before it was called")
+        )
     if called:
         return Outcome.TRACED, ""
     return _not_called(planned, run, mark)
 
 
 def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outcome, str]:
-    failures = [failure for failure in run.of(Failure) if failure.directive < 0 or mark is None or planned.owners[failure.directive] == mark]
+    failures = [
+        failure for failure in run.of(Failure) if failure.directive < 0 or mark is None or planned.owners[failure.directive] == mark
+    ]
     if failures:
         text = failure_text(failures[0])
         if planned.source == "directive" and failures[0].directive >= 0:

@@ -12,7 +12,9 @@ from .places import Sources, tree_of
 from .source import SourceFile, Span
 
 
-def with_ignores(diagnostics: Sequence[Diagnostic], ignores: dict[str, tuple[Ignore, ...]], codes: Iterable[str], sources: Sources) -> list[Diagnostic]:
+def with_ignores(
+    diagnostics: Sequence[Diagnostic], ignores: dict[str, tuple[Ignore, ...]], codes: Iterable[str], sources: Sources
+) -> list[Diagnostic]:
     """The same diagnostics with those marked that a comment or a code in `codes` asks to ignore. A cause takes its callers with it."""
     wanted = {code.upper() for code in codes}
 
@@ -23,7 +25,9 @@ def with_ignores(diagnostics: Sequence[Diagnostic], ignores: dict[str, tuple[Ign
         return any(_covers(ignore, diagnostic, source) for ignore in ignores.get(diagnostic.path, ()))
 
     causes = {diagnostic.id for diagnostic in diagnostics if diagnostic.kind is not Kind.CALLER and ignored(diagnostic)}
-    return [replace(diagnostic, ignored=True) if diagnostic.id in causes or ignored(diagnostic) else diagnostic for diagnostic in diagnostics]
+    return [
+        replace(diagnostic, ignored=True) if diagnostic.id in causes or ignored(diagnostic) else diagnostic for diagnostic in diagnostics
+    ]
 
 
 def _covers(ignore: Ignore, diagnostic: Diagnostic, source: SourceFile | None) -> bool:
@@ -39,6 +43,9 @@ def _statement_holds(source: SourceFile | None, line: int, span: Span) -> bool:
     """Whether a simple statement that begins on a line goes on to hold a span."""
     tree = tree_of(source) if source is not None else None
     return any(
-        isinstance(node, ast.stmt) and not hasattr(node, "body") and node.lineno - 1 == line and line <= span.start.line <= (node.end_lineno or 0) - 1
+        isinstance(node, ast.stmt)
+        and not hasattr(node, "body")
+        and node.lineno - 1 == line
+        and line <= span.start.line <= (node.end_lineno or 0) - 1
         for node in (ast.walk(tree) if tree is not None else ())
     )

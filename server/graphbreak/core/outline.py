@@ -180,6 +180,11 @@ def _bind_target(target: ast.expr, value: ast.expr | None, at: Place, site: Site
             _bind_target(element, one, at, site)
 
 
+def _outer_names(result: Outline, node: ast.Global | ast.Nonlocal, site: Site) -> Visits:
+    site.scope.outside.update(node.names)
+    return ()
+
+
 def _loop(result: Outline, node: ast.For | ast.AsyncFor, site: Site) -> Visits:
     _bind_target(node.target, None, _end(node.target), site)
     return _maybe(result, node, site)
@@ -211,6 +216,8 @@ _READERS: dict[type[ast.AST], Callable[[Outline, Any, Site], Visits]] = {
     ast.AnnAssign: _annotated,
     ast.NamedExpr: _walrus,
     ast.Call: _call,
+    ast.Global: _outer_names,
+    ast.Nonlocal: _outer_names,
     ast.For: _loop,
     ast.AsyncFor: _loop,
     ast.withitem: _with_item,

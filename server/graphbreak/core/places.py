@@ -39,10 +39,20 @@ def span_of(source: SourceFile | None, place: Place, wanted: str = "") -> Span:
         return Span.at(line, 0, line, 0)
     if place.column is not None and place.end_column is not None and place.end_line is not None:
         end_line = place.end_line - 1
-        return Span.at(line, source.column(line, place.column), end_line, source.column(end_line, place.end_column))
+        exact = Span.at(line, source.column(line, place.column), end_line, source.column(end_line, place.end_column))
+        return exact if end_line == line else _without_body(source, exact)
     if place.column is not None and place.end_column is not None:
         return _snapped(source, line, source.column(line, place.column), place.end_column)
     return _guessed(source, line, wanted)
+
+
+def _without_body(source: SourceFile, span: Span) -> Span:
+    """Of a whole compound statement, which is what Python names for `if not ...:`, only what its head asks or goes over."""
+    for node in _nodes_on(source, span.start.line):
+        if isinstance(node, ast.stmt) and hasattr(node, "body") and node_span(source, node) == span:
+            head = getattr(node, "test", None) or getattr(node, "iter", None) or getattr(node, "subject", None)
+            return node_span(source, head) if head is not None else source.statement_span(span.start.line)
+    return span
 
 
 def _snapped(source: SourceFile, line: int, column: int, utf8_end: int) -> Span:
@@ -60,7 +70,9 @@ def _guessed(source: SourceFile, line: int, wanted: str) -> Span:
     """Without columns: the call of the name that the reason quotes, the condition of the branch, else the whole statement."""
     nodes = list(_nodes_on(source, line))
     if "jump" in wanted or "branching" in wanted:
-        tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and node.test.lineno - 1 == line]
+        tests = [
+            node.test for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and node.test.lineno - 1 == line
+        ]
         if len(tests) == 1:
             return node_span(source, tests[0])
     calls = [node for node in nodes if isinstance(node, ast.Call) and node.lineno - 1 == line]
@@ -102,8 +114,7 @@ def definition_at(source: SourceFile | None, name: str, line: int) -> ast.Functi
     best = None
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, _Definition) and node.name == last and _first_line(node) - 1 <= line <= (node.end_lineno or 0) - 1:
-            if best is None or node.lineno > best.lineno:
-                best = node
+            best = node if best is None or node.lineno > best.lineno else best
     return best
 
 

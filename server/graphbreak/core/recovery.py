@@ -19,10 +19,14 @@ TOO_DEEP = (RecursionError, MemoryError)
 _PARSED_CHARACTERS = 2_000_000
 _MOST_ROUNDS = 12
 _ROUNDS_IN_PIECES = 2_000
+_MOST_FOR_PARSO = 500_000
+"""In characters: parso takes some seconds for as many."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _DEFINITION = re.compile(r"\s*(?:(?:async\s+)?def|class)\s+\w+")
 _HEADER = re.compile(r"(\s*)(?:async\s+)?(if|elif|else|for|while|with|try|except|finally)\b")
-_WITHOUT_BODY = re.compile(r"expected an indented block.* on line (\d+)")
+_CULPRIT = re.compile(r"(?:expected an indented block|does not match opening parenthesis) .*on line (\d+)")
+_STATEMENT = re.compile(r"@[\w.]+\s*(?:[(\[#]|$)|(?:async|def|class|import|from|if|for|while|with|try)\b|[\w.]+\s*[=(:\[]")
 _STAND_INS = {"elif": "elif 1:", "else": "else:", "try": "try:", "except": "except Exception:", "finally": "finally:"}
 
 
@@ -48,8 +52,8 @@ def cleaned(source: SourceFile) -> SourceFile:
     text = "\n".join(source.lines).replace("\0", " ")
     if text.startswith("\ufeff"):
         text = "\f" + text[1:]  # a form feed is the one blank that does not indent the line
-    # A surrogate has as many bytes as the replacement character, so byte columns stay right too.
-    return SourceFile(source.path, text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if _lone(text) else text)
+    # The replacement character has as many bytes as a surrogate, so byte columns stay right too.
+    return SourceFile(source.path, text if text.isascii() else _SURROGATE.sub("\ufffd", text))
 
 
 def parse(source: SourceFile) -> Parsed:
@@ -61,8 +65,7 @@ def parse(source: SourceFile) -> Parsed:
         sentence = "Python cannot read this file: it is nested too deeply."
         return Parsed(_nothing(), clean, SyntaxProblem(sentence, clean.statement_span(0)))
     except SyntaxError as error:
-        lines = _repaired(clean.lines, _rounds(len(clean.text))) or _repaired_pieces(clean.lines)
-        return Parsed(_tree_of(lines), clean, _null_byte(source) or _problem(error, clean))
+        return Parsed(_tree_of(_recovered(clean)), clean, _null_byte(source) or _problem(error, clean))
 
 
 def syntax_tree(text: str) -> ast.Module:
@@ -77,10 +80,6 @@ def recovered_tree(text: str) -> Any:
     return parso.parse(text)  # type: ignore[no-untyped-call]
 
 
-def _lone(text: str) -> bool:
-    return any("\ud800" <= character <= "\udfff" for character in text) if not text.isascii() else False
-
-
 def _nothing() -> ast.Module:
     return ast.Module(body=[], type_ignores=[])
 
@@ -90,6 +89,16 @@ def _tree_of(lines: Sequence[str]) -> ast.Module:
         return syntax_tree("\n".join(lines))
     except (SyntaxError, *TOO_DEEP):
         return _nothing()
+
+
+def _recovered(source: SourceFile) -> list[str]:
+    """The lines of a file with as few as possible taken out."""
+    lines = source.lines
+    # Behind an odd triple quote, strings and code have changed places; only the left margin still tells where code begins.
+    inside_out = any(source.text.count(quotes) % 2 for quotes in ('"""', "'''"))
+    repaired = None if inside_out else _repaired(lines, _rounds(len(source.text)))
+    by_margin = inside_out or len(source.text) > _MOST_FOR_PARSO
+    return repaired or _repaired_pieces(lines, _margin_pieces(lines) if by_margin else _pieces(lines))
 
 
 def _rounds(characters: int) -> int:
@@ -113,21 +122,33 @@ def _repaired(lines: Sequence[str], rounds: int) -> list[str] | None:
 
 def _take_out(lines: list[str], error: SyntaxError) -> bool:
     number = _line_to_blame(lines, error)
-    stand_in = _stand_in(lines, number)
-    if lines[number] == stand_in:
-        stand_in = ""
-    if lines[number] == stand_in:
+    choices = _stand_ins(lines, number)
+    tried = choices.index(lines[number]) + 1 if lines[number] in choices else 0
+    if tried == len(choices):
         above = _code_above(lines, number)
         if above is None:
             return False
-        number, stand_in = above, ""
-    lines[number] = stand_in
+        number, choices, tried = above, [""], 0
+    if not choices[tried]:
+        _empty_continuation(lines, number)
+    lines[number] = choices[tried]
     return True
 
 
+def _empty_continuation(lines: list[str], number: int) -> None:
+    """Empty what belongs to a statement without a body: the lines below that are indented more, and the brackets that close it."""
+    indent = _indent(lines[number])
+    for below in range(number + 1, len(lines)):
+        text = lines[below].lstrip()
+        closes = text[:1] in (")", "]", "}") and _indent(lines[below]) == indent
+        if text and _indent(lines[below]) <= indent and not closes:
+            break
+        lines[below] = ""
+
+
 def _line_to_blame(lines: Sequence[str], error: SyntaxError) -> int:
-    if header := _WITHOUT_BODY.search(error.msg):
-        return int(header[1]) - 1
+    if culprit := _CULPRIT.search(error.msg):
+        return int(culprit[1]) - 1
     number = min(max((error.lineno or 1) - 1, 0), len(lines) - 1)
     above = _code_above(lines, number)
     # A decorator with nothing to decorate is reported at the line that follows.
@@ -144,17 +165,17 @@ def _is_code(line: str) -> bool:
     return bool(text) and not text.startswith("#")
 
 
-def _stand_in(lines: Sequence[str], number: int) -> str:
-    """What to put for a broken line: a header that keeps its body and, for a definition, its name; nothing for any other line."""
+def _stand_ins(lines: Sequence[str], number: int) -> list[str]:
+    """What to try for a broken line, in order: headers that keep its body and, for a definition, its name; at last nothing."""
     line = lines[number]
+    headers: list[str] = []
     if definition := _DEFINITION.match(line):
-        header = definition.group() + "():"
+        headers = [definition.group() + "():"]
     elif other := _HEADER.match(line):
-        header = other[1] + _STAND_INS.get(other[2], "if 1:")
-    else:
-        return ""
+        headers = [other[1] + header for header in dict.fromkeys([_STAND_INS.get(other[2], "if 1:"), "if 1:"])]
     below = next((text for text in lines[number + 1 :] if _is_code(text)), "")
-    return header if _indent(below) > _indent(line) else header + " pass"
+    has_body = _indent(below) > _indent(line)
+    return [*(header if has_body else header + " pass" for header in headers), ""]
 
 
 def _indent(line: str) -> int:
@@ -162,11 +183,11 @@ def _indent(line: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _repaired_pieces(lines: Sequence[str]) -> list[str]:
-    """The lines of the top-level statements that parse, or can be repaired, each by itself; the other lines are left empty."""
+def _repaired_pieces(lines: Sequence[str], pieces: Sequence[tuple[int, int]]) -> list[str]:
+    """The lines of the pieces that parse, or can be repaired, each by itself; the other lines are left empty."""
     result = [""] * len(lines)
     rounds = _ROUNDS_IN_PIECES
-    for first, last in _pieces(lines):
+    for first, last in pieces:
         piece = list(lines[first:last])
         repaired = _repaired(piece, 1) or _repaired(piece, min(rounds, _MOST_ROUNDS))
         if repaired != piece:
@@ -189,6 +210,18 @@ def _pieces(lines: Sequence[str]) -> list[tuple[int, int]]:
         elif last > first:
             pieces.append((first, last))
     return pieces
+
+
+def _margin_pieces(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The same by the look of the lines alone: a statement begins where one is written without indentation."""
+    starts = [0]
+    decorated = False
+    for number, line in enumerate(lines):
+        if _STATEMENT.match(line):
+            if not decorated:
+                starts.append(number)
+            decorated = line.startswith("@") or (decorated and not _DEFINITION.match(line))
+    return list(zip(starts, [*starts[1:], len(lines)]))
 
 
 def _null_byte(source: SourceFile) -> SyntaxProblem | None:

@@ -82,6 +82,8 @@ class Scope:
     owner: Definition | None = None
     """The class, in a class scope."""
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
+    outside: set[str] = field(default_factory=set)
+    """The names declared `global` or `nonlocal`."""
 
     def bind(self, name: str, binding: Binding) -> None:
         """Add what a name stands for from some place on, in any order."""
@@ -101,7 +103,8 @@ class Scope:
         """The bindings that a name used in this scope may have, nearest first; None when nothing binds it."""
         scope: Scope | None = self
         while scope:
-            if name in scope.bindings and (scope is self or scope.kind is not ScopeKind.CLASS):
+            seen = scope is self or scope.kind is not ScopeKind.CLASS
+            if seen and name in scope.bindings and name not in scope.outside:
                 return list(scope.reaching(name, at))
             if scope.kind is ScopeKind.FUNCTION:
                 at = END

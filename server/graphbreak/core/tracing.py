@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, Union
 
 from ..worker.protocol import Ended, Job, Message
@@ -58,7 +58,7 @@ class Run:
 
     messages: tuple[Message, ...]
     end: RunEnd
-    environment: Environment = Environment()
+    environment: Environment = field(default_factory=Environment)
     libraries: tuple[str, ...] = ()
     torch_folder: str = ""
     output: str = ""

@@ -58,5 +58,5 @@ def fixes_for(diagnostic: Diagnostic, context: FixContext, rows: Iterable[Row] =
 def _tried(fixer: Fixer, diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     try:
         return fixer(diagnostic, context)
-    except Exception:  # noqa: BLE001 - a mistake in one fix must not take the others away
+    except Exception:
         return None

@@ -34,20 +34,20 @@ from ..core.findings import Diagnostic, Fix
 from ..core.places import node_span
 from ..core.source import Edit
 from . import regions
+from .call_site import can_be_call
 from .disable_helper import is_plain_function
 from .edits import finished, imports_end, line_below, torch_name
 from .model import FixContext
 from .names import fresh, is_rebound, local_names, module_binders
-from .operand import can_stand_for_itself
 from .syntax import Place, dotted, last_line
 
-_ASK_WHO_CALLED = frozenset(["warnings", "logging", "inspect", "sys", "traceback"])
+_ASK_WHO_CALLED = frozenset({"warnings", "logging", "inspect", "sys", "traceback"})
 
 
 def bind_disabled(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Replace the callee of the call that broke by a disabled binding of it."""
     place = regions.broken_place(diagnostic, context)
-    if place is None or not isinstance(place.node, ast.Call) or not can_stand_for_itself(place, diagnostic):
+    if place is None or not isinstance(place.node, ast.Call) or not can_be_call(place, diagnostic, context):
         return None
     callee, source = dotted(place.node.func), place.source
     binder = _binder(place, callee, context) if callee else None

@@ -32,24 +32,9 @@ from .model import FixContext
 from .syntax import Place, dotted, first_line, own_nodes
 
 _CARELESS = frozenset(
-    [
-        "staticmethod",
-        "classmethod",
-        "property",
-        "cached_property",
-        "functools.cached_property",
-        "abstractmethod",
-        "abc.abstractmethod",
-        "override",
-        "typing.override",
-        "typing_extensions.override",
-        "final",
-        "typing.final",
-        "wraps",
-        "functools.wraps",
-    ]
+    {"staticmethod", "classmethod", "property", "setter", "cached_property", "abstractmethod", "override", "final", "wraps"}
 )
-_CARELESS_ENDS = (".setter", ".no_grad", ".enable_grad", ".inference_mode")
+_GRAD_MODES = frozenset({"no_grad", "enable_grad", "inference_mode"})
 
 
 def disable_helper(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
@@ -82,13 +67,13 @@ def _can_be_decorated(function: ast.FunctionDef) -> bool:
 def _is_careless(decorator: ast.expr) -> bool:
     """Whether a decorator does the same with a disabled function as with the function."""
     name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator)
-    return name in _CARELESS or name.endswith(_CARELESS_ENDS)
+    return name.rpartition(".")[2] in _CARELESS | _GRAD_MODES
 
 
 def _can_be_left_out(place: Place, function: ast.FunctionDef, diagnostic: Diagnostic, context: FixContext) -> bool:
     path = diagnostic.path
     marked = any(regions.is_marked(f, path, context) for f in (*place.functions, *_functions_in(function)))
-    if marked or regions.is_entry(function, diagnostic) or regions.loses_frames(place, diagnostic):
+    if marked or regions.is_entry(function, diagnostic) or regions.loses_frames(place, diagnostic, context):
         return False
     if regions.captures(path, function, context) or regions.calls_captured(place, function, context):
         return False

@@ -36,19 +36,19 @@ from ..core.findings import Diagnostic, Fix
 from ..core.places import node_span
 from ..core.source import Edit, SourceFile, Span
 from . import regions
+from .call_site import can_be_call
 from .disable_helper import is_plain_function
 from .edits import block_start, definition_above, finished, indent_unit, indentation, shortened, torch_name
 from .extraction import Extraction, Unmovable, extract, is_written, reindented
 from .model import FixContext
 from .names import fresh, local_names, numbered
-from .operand import can_stand_for_itself
 from .syntax import Place, dotted, first_line
 
 
 def disable_statement(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Extract the expression that broke, or the value of the condition that did."""
     place = regions.broken_place(diagnostic, context)
-    if place is None or place.function is None or not is_plain_function(place.function) or not can_stand_for_itself(place, diagnostic):
+    if place is None or place.function is None or not is_plain_function(place.function) or not can_be_call(place, diagnostic, context):
         return None
     torch = torch_name(place.source, block_start(place.source, place.top))
     if torch is None or not isinstance(place.node, ast.expr) or not is_written(place.source, place.node):

@@ -66,11 +66,14 @@ def definition_above(source: SourceFile, statement: ast.stmt, text: str) -> Edit
 
 
 def line_below(source: SourceFile, line: int, text: str, blank: int) -> Edit:
-    """Put a line of code in before a line of the module, with blank lines above it, and below it where code follows at once."""
+    """Put a line of code in before a line of the module, with blank lines around it: two before a definition."""
     newline = source.newline
     opening = newline if line >= len(source.lines) else ""
-    below = newline if source.line(line).strip() else ""
-    return insertion(line, opening + newline * blank + text + newline + below * blank)
+    following = next((number for number in range(line, len(source.lines)) if source.line(number).strip()), None)
+    if following is None:
+        return insertion(line, opening + newline * blank + text + newline)
+    wanted = 2 if source.line(following).startswith(("@", "def ", "class ", "async def ")) else blank
+    return insertion(line, newline * blank + text + newline + newline * (wanted - min(wanted, following - line)))
 
 
 def indent_unit(top: ast.AST, source: SourceFile) -> str:

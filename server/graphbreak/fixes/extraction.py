@@ -19,24 +19,10 @@ from .tokens import line_tokens
 
 _STAYS = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.NamedExpr, *COMPREHENSIONS)
 _PARTS = (ast.Starred, ast.keyword, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.JoinedStr, ast.FormattedValue, ast.Slice)
-_CONVERSIONS = frozenset(["str", "repr", "format", "float", "int", "bool", "complex", "len", "type", "id"])
-_DESCRIPTIONS = frozenset(["shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "__class__", "__name__"])
-_FRAME_BOUND = frozenset(
-    [
-        "super",
-        "__class__",
-        "locals",
-        "vars",
-        "dir",
-        "eval",
-        "exec",
-        "breakpoint",
-        "sys._getframe",
-        "inspect.stack",
-        "inspect.currentframe",
-        "stacklevel=",
-    ]
-)
+_CONVERSIONS = frozenset({"str", "repr", "format", "float", "int", "bool", "complex", "len", "type", "id"})
+_DESCRIPTIONS = frozenset({"shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda", "__class__", "__name__"})
+_ABOUT_SCOPES = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec", "breakpoint"})
+_ABOUT_FRAMES = frozenset({"sys._getframe", "inspect.stack", "inspect.currentframe", "stacklevel="})
 
 
 class Unmovable(Exception):
@@ -144,7 +130,9 @@ def _is_bound_to_frame(node: ast.AST) -> bool:
     word = getattr(node, "id", None) or getattr(node, "attr", None) or ""
     private = word.startswith("__") and not word.endswith("__")
     names = {dotted(node), f"{node.arg}=" if isinstance(node, ast.keyword) else ""}
-    return private or not names.isdisjoint(_FRAME_BOUND) or isinstance(node, (*_STAYS, ast.Await, ast.Yield, ast.YieldFrom))
+    return (
+        private or not names.isdisjoint(_ABOUT_SCOPES | _ABOUT_FRAMES) or isinstance(node, (*_STAYS, ast.Await, ast.Yield, ast.YieldFrom))
+    )
 
 
 def _replaced(source: SourceFile, expression: ast.expr, edits: list[Edit]) -> str:

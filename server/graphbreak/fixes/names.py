@@ -45,9 +45,9 @@ def is_builtin(name: str) -> bool:
     return name in _BUILTINS
 
 
-def fresh(source: SourceFile, wish: str, taken: frozenset[str] = frozenset()) -> str:
+def fresh(source: SourceFile, wish: str) -> str:
     """The wished name, or that name with a number, such that nothing in the file is called so."""
-    used = identifiers(source.text) | _BUILTINS | frozenset(keyword.kwlist) | taken
+    used = identifiers(source.text) | _BUILTINS | frozenset(keyword.kwlist)
     return next(name for name in numbered(wish) if name not in used)
 
 

@@ -13,43 +13,14 @@ from ..core.places import tree_of
 from .model import FixContext
 from .syntax import DEFINITIONS, Function, Place, dotted, first_line, last_line, locate
 
-DISABLED_ALREADY = "GB0098"
+DISABLED_ALREADY = frozenset({"GB0098", "GB0099"})
 _BRANCH = re.compile(r"data.dependent (branch|assert)", re.IGNORECASE)
-_STDLIB = re.compile(r"[\\/]lib(?:64)?[\\/](?:python3\.\d+t?[\\/])?(\w+)(?:\.py$|[\\/])", re.IGNORECASE)
-_WITHOUT_TENSORS = frozenset(
-    [
-        "logging",
-        "warnings",
-        "random",
-        "threading",
-        "traceback",
-        "inspect",
-        "linecache",
-        "json",
-        "os",
-        "posixpath",
-        "ntpath",
-        "genericpath",
-        "pathlib",
-        "time",
-        "datetime",
-        "uuid",
-        "tempfile",
-        "subprocess",
-        "shutil",
-        "io",
-        "codecs",
-        "re",
-        "string",
-        "textwrap",
-        "locale",
-        "platform",
-        "getpass",
-        "socket",
-        "selectors",
-        "queue",
-    ]
+_WITHOUT_TENSORS = re.compile(
+    r"[\\/]lib(64)?[\\/](python3\.\d+t?[\\/])?(codecs|datetime|genericpath|getpass|inspect|io|json|linecache|locale|logging|ntpath|os|pathlib|"
+    r"platform|posixpath|queue|random|re|selectors|shutil|socket|string|subprocess|tempfile|textwrap|threading|traceback|uuid|warnings)(\.py$|[\\/])",
+    re.IGNORECASE,
 )
+"""Files of the standard library that neither compute with tensors nor call anything that does."""
 
 
 def broken_place(diagnostic: Diagnostic, context: FixContext) -> Place | None:
@@ -60,7 +31,7 @@ def broken_place(diagnostic: Diagnostic, context: FixContext) -> Place | None:
     """
     source = context.sources.get(diagnostic.path)
     right_kind = diagnostic.kind in (Kind.BREAK, Kind.SKIPPED) and diagnostic.severity is not Severity.ERROR
-    if source is None or not right_kind or not diagnostic.code.startswith("GB") or diagnostic.code == DISABLED_ALREADY:
+    if source is None or not right_kind or not diagnostic.code.startswith("GB") or diagnostic.code in DISABLED_ALREADY:
         return None
     place = locate(source, diagnostic.span)
     if place is None or place.function is None or not _is_compiled(place.function, diagnostic, context):
@@ -84,13 +55,14 @@ def is_entry(function: Function, diagnostic: Diagnostic) -> bool:
     return bool(diagnostic.stack) and _is_in(diagnostic.stack[0], function, diagnostic.path)
 
 
-def loses_frames(place: Place, diagnostic: Diagnostic) -> bool:
+def loses_frames(place: Place, diagnostic: Diagnostic, context: FixContext) -> bool:
     """Whether, because of the break, other frames than that of its own function run eagerly: nothing done inside it gets them back."""
-    eager = [frame for frame in diagnostic.frames if frame.effect is Effect.EAGER]
+    if diagnostic.kind is not Kind.SKIPPED:
+        return False
+    eager = [frame for frame in diagnostic.frames if frame.effect is Effect.EAGER and frame.path in context.sources]
     own = place.functions[-1]
     lines = range(first_line(own), own.lineno)
-    known = bool(eager) or diagnostic.kind is not Kind.SKIPPED
-    return not known or any(frame.path != diagnostic.path or frame.line not in lines for frame in eager)
+    return not eager or any(frame.path != diagnostic.path or frame.line not in lines for frame in eager)
 
 
 def captures(path: str, node: ast.AST, context: FixContext) -> bool:
@@ -118,7 +90,7 @@ def callee_may_capture(diagnostic: Diagnostic, context: FixContext) -> bool:
     entered = frames[own + 1 :] if own >= 0 else ()
     lines = range(diagnostic.span.start.line, diagnostic.span.end.line + 1)
     on_graph = not context.captured.get(diagnostic.path, frozenset()).isdisjoint(lines)
-    return on_graph and not all(_without_tensors(frame.path) for frame in entered)
+    return on_graph and not all(_WITHOUT_TENSORS.search(frame.path) for frame in entered)
 
 
 def surrounding_lines(place: Place, function: ast.AST) -> range:
@@ -164,8 +136,3 @@ def _methods(place: Place) -> set[str]:
 def _handed_in(place: Place) -> set[str]:
     """The parameters of the functions around the place: calling one runs code that nobody can name."""
     return {node.arg for function in place.functions for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-
-
-def _without_tensors(path: str) -> bool:
-    match = _STDLIB.search(path)
-    return "site-packages" not in path and match is not None and match.group(1) in _WITHOUT_TENSORS

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..core.tracing import RunEnd, TimedOut, WorkerDied
 from ..worker import protocol
@@ -19,15 +20,17 @@ async def run_once(
     interpreter: str, variables: Mapping[str, str], job: Job, timeout: float, on_message: Callable[[Message], None]
 ) -> tuple[Hello, RunEnd, str]:
     """Start the interpreter, run one job, and end all that it started. Raises CannotStart."""
-    options: dict[str, object] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if os.name == "nt" else {"start_new_session": True}
+    own_group: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP
     pipe = asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
-            interpreter, WORKER, "once", stdin=pipe, stdout=pipe, stderr=pipe, env=dict(variables), **options  # type: ignore[arg-type]
+            interpreter, WORKER, "once", stdin=pipe, stdout=pipe, stderr=pipe, env=dict(variables), **own_group
         )
     except OSError as error:
         raise CannotStart(f"The interpreter {interpreter} cannot be started: {error.strerror or error}.") from error
-    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     output = Tail()
     follow = asyncio.create_task(output.follow(process.stderr))
     try:
@@ -71,3 +74,4 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         except ProcessLookupError:
             pass
     await process.wait()
+    getattr(process, "_transport").close()  # noqa: B009 - a stray child may hold the pipes open, and asyncio would wait for it

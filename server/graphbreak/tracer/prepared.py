@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..core.tracing import RunEnd, TimedOut, WorkerDied
 from ..worker import protocol
@@ -139,10 +140,11 @@ class PreparedParent:
     async def _talk(
         self, reader: asyncio.StreamReader, gone: asyncio.Future[int], timeout: float, on_message: Callable[[Message], None]
     ) -> RunEnd:
-        """Listen until the job says its last, is gone, or overruns. Children of the job may hold its socket open, so its exit counts too."""
-        talk = asyncio.ensure_future(read_run(reader, on_message))
+        """Listen until the job says its last, is gone, or overruns. Its children may hold its socket open, so its exit counts too."""
+        talk = asyncio.create_task(read_run(reader, on_message))
         try:
-            done, _ = await asyncio.wait([talk, gone], timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            both: list[asyncio.Future[Any]] = [talk, gone]
+            done, _ = await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             if not done:
                 return TimedOut(timeout)
             if talk not in done:

@@ -15,8 +15,11 @@ def _load() -> None:
     """Make the package importable as `graphbreak_worker` without its folder being on the path."""
     if sys.path and os.path.abspath(sys.path[0] or ".") == _FOLDER:
         del sys.path[0]
-    spec = importlib.util.spec_from_file_location("graphbreak_worker", os.path.join(_FOLDER, "__init__.py"), submodule_search_locations=[_FOLDER])
-    assert spec is not None and spec.loader is not None
+    spec = importlib.util.spec_from_file_location(
+        "graphbreak_worker", os.path.join(_FOLDER, "__init__.py"), submodule_search_locations=[_FOLDER]
+    )
+    assert spec is not None
+    assert spec.loader is not None
     package = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(package)
 

@@ -25,6 +25,7 @@ from .recorder import Recorder
 TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _TRACE_LOGGER = "torch.__trace"
+_TYPE_OF_ID = {"GB0170": "Data-dependent branching"}  # in 2.8 the table has a variable's name in place of the type
 
 
 def warm_up() -> None:
@@ -413,9 +414,10 @@ def _with_positions(frame: Any, translators: list[Any]) -> Place:
 
 
 def _registry_entry(text: str) -> dict[str, Any]:
-    """The entry of the break type that stands alone on a line of the reason."""
+    """The entry of the break type that stands alone on a line of the reason (in 2.8 right behind its label)."""
     table = _registry()
-    return next((table[line] for line in map(str.strip, text.splitlines()) if line in table), {})
+    lines = (line.strip().removeprefix("Graph Break Reason: ") for line in text.splitlines())
+    return next((table[line] for line in lines if line in table), {})
 
 
 @functools.lru_cache(maxsize=1)
@@ -433,5 +435,5 @@ def _registry() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for key, entries in table.items():
         for entry in sorted(entries, key=lambda entry: len(entry.get("Hints") or [])):
-            found[entry.get("Gb_type", "")] = {"id": key, **entry}
+            found[_TYPE_OF_ID.get(key) or entry.get("Gb_type", "")] = {"id": key, **entry}
     return found

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import overlay, stacks, user_module
-from .protocol import Ended, ExampleCall, Failure, Job, Message
+from .protocol import Ended, Failure, Job, Message, Place
 from .recorder import Recorder
 
 
@@ -97,7 +97,7 @@ def _report(recorder: Recorder, error: BaseException, directive: int = -1) -> No
     traceback.print_exception(type(error), error, error.__traceback__)
     frames = stacks.without_resumed_parents(stacks.traceback_places(error))
     if isinstance(error, SyntaxError) and not frames and error.filename:
-        frames = [stacks.Place(error.filename, error.lineno or 1, "<module>")]
+        frames = [Place(error.filename, error.lineno or 1, "<module>")]
     recorder.send(Failure(type(error).__name__, _message(error), frames, dynamo.is_compiler_error(error), directive=directive))
 
 
@@ -146,7 +146,10 @@ def _workspace_files(job: Job) -> list[str]:
 
 def _third_party() -> list[str]:
     """The top-level modules that came from site-packages."""
-    return sorted({name.partition(".")[0] for name, module in list(sys.modules.items()) if "site-packages" in str(getattr(module, "__file__", "") or "")})
-
-
-__all__ = ["ExampleCall", "run"]
+    return sorted(
+        {
+            name.partition(".")[0]
+            for name, module in list(sys.modules.items())
+            if "site-packages" in str(getattr(module, "__file__", "") or "")
+        }
+    )

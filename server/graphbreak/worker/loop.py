@@ -12,7 +12,8 @@ import socket
 import struct
 import sys
 import sysconfig
-from typing import BinaryIO, NoReturn
+from collections.abc import Callable
+from typing import Any, BinaryIO, NoReturn
 
 from . import protocol
 from .protocol import Exited, Fork, Hello, Job, Kill, Message
@@ -88,13 +89,15 @@ def _prepared_hello() -> Hello:
 
 def _hello(torch: str = "", torch_folder: str = "", error: str = "") -> Hello:
     paths = sysconfig.get_paths()
-    folders = {os.path.realpath(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {paths[name] for name in ("stdlib", "purelib")}
+    folders = {os.path.realpath(paths[name]) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {
+        paths[name] for name in ("stdlib", "purelib")
+    }
     if sys.prefix != sys.base_prefix:  # its packages are in the paths above; its folder may hold the project itself
         folders.add(os.path.join(sys.prefix, "bin"))
     return Hello(protocol.VERSION, platform.python_version(), torch, "cpu", os.getpid(), torch_folder, sorted(folders), error)
 
 
-def _do(requests: BinaryIO, send: protocol.typing.Callable[[Message], None]) -> NoReturn:
+def _do(requests: BinaryIO, send: Callable[[Message], None]) -> NoReturn:
     message = _read(requests)
     if not isinstance(message, Job):
         os._exit(0)
@@ -130,7 +133,8 @@ class _Parent:
     def serve(self) -> None:
         """Fork, kill and report until the server is gone; then end all that runs."""
         while True:
-            ready, _, _ = select.select([self._control, self._wake], [], [])
+            both: list[Any] = [self._control, self._wake]
+            ready, _, _ = select.select(both, [], [])
             if self._wake in ready:
                 self._drain()
                 self._reap()

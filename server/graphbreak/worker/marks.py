@@ -38,19 +38,19 @@ class Marks:
             key = _closure_key(function)
             self._by_cells[key] = mark
             self._codes.add(key[0])
-        function = user_function(target)
-        self._functions[mark] = function or (lambda: None)
-        code = getattr(function, "__code__", None)
+        written = user_function(target)
+        self._functions[mark] = written or (lambda: None)
+        code = getattr(written, "__code__", None)
         if code is not None:
             self._by_code.setdefault(code, mark)
-        shown = getattr(_innermost(function), "__code__", None) if function else None
+        shown = getattr(_innermost(written), "__code__", None) if written else None
         self._recorder.marked(
             MarkSeen(
                 mark=mark,
                 place=place,
                 file=shown.co_filename if shown else place.file,
                 first_line=shown.co_firstlineno if shown else place.line,
-                name=_qualified_name(function, target),
+                name=_qualified_name(written, target),
                 fullgraph=fullgraph,
                 directive=self._recorder.directive,
             )
@@ -82,7 +82,7 @@ class Marks:
 
 
 def user_function(target: object) -> Callable[..., object] | None:
-    """The Python function that runs when a compiled object is called: a module's `forward`, a method's function, a callable's `__call__`."""
+    """The Python function that a call of a compiled object runs: a module's `forward`, a method's function, a callable's `__call__`."""
     if isinstance(target, torch.nn.Module):
         target = target.forward
     elif isinstance(target, type):
@@ -96,7 +96,7 @@ def user_function(target: object) -> Callable[..., object] | None:
             return user_function(owner)
     if inspect.isfunction(target):
         return target
-    call = getattr(type(target), "__call__", None)
+    call = type(target).__call__ if callable(target) else None
     return call if inspect.isfunction(call) else None
 
 

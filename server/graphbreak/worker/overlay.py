@@ -29,10 +29,10 @@ def install(texts: Mapping[str, str]) -> None:
         text = known.get(os.path.realpath(path))
         return real_data(self, path) if text is None else text
 
-    importlib.machinery.SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign, assignment]
-    importlib.machinery.SourceFileLoader.get_data = get_data  # type: ignore[method-assign, assignment]
+    importlib.machinery.SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
+    importlib.machinery.SourceFileLoader.get_data = get_data  # type: ignore[assignment, method-assign]
 
 
 def remember_lines(path: str, text: str) -> None:
-    """Make `linecache` (tracebacks, `inspect.getsource`) show `text` for `path`; an entry without a time is never checked against the disk."""
+    """Make `linecache` (tracebacks, `inspect.getsource`) show `text` for `path`; an entry without a time is not checked against the disk."""
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)

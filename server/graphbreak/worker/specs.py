@@ -39,7 +39,7 @@ def describe(value: object, depth: int = 0) -> str:
     if isinstance(value, (torch.dtype, torch.device)):
         return str(value)
     if depth < 3 and type(value) in (list, tuple):
-        return _items("[%s]" if isinstance(value, list) else "(%s)", [describe(item, depth + 1) for item in _first(value)], len(value))  # type: ignore[call-overload, arg-type]
+        return _items("[%s]" if isinstance(value, list) else "(%s)", [describe(item, depth + 1) for item in _first(value)], len(value))  # type: ignore[arg-type]
     if depth < 3 and type(value) is dict:
         pairs = [f"{key!r}: {describe(item, depth + 1)}" for key, item in _first(list(value.items()))]
         return _items("{%s}", pairs, len(value))

@@ -78,6 +78,11 @@ def without_resumed_parents(places: list[Place]) -> list[Place]:
 
 def _merged(places: list[Place]) -> Iterator[Place]:
     for place, inner in itertools.zip_longest(places, places[1:]):
-        if inner is not None and is_resumed(inner.function) and plain_name(place.function) == plain_name(inner.function) and place.file == inner.file:
+        if (
+            inner is not None
+            and is_resumed(inner.function)
+            and plain_name(place.function) == plain_name(inner.function)
+            and place.file == inner.file
+        ):
             continue
         yield Place(place.file, place.line, plain_name(place.function), place.end_line, place.column, place.end_column, place.first_line)

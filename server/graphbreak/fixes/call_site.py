@@ -6,13 +6,14 @@ import ast
 from itertools import pairwise
 
 from ..core.findings import Diagnostic, Kind
+from .model import FixContext
 from .regions import loses_frames
 from .syntax import Place
 
 _STATEMENTS = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If, ast.Assert, ast.For)
 
 
-def can_stand_for_itself(place: Place, diagnostic: Diagnostic) -> bool:
+def can_be_call(place: Place, diagnostic: Diagnostic, context: FixContext) -> bool:
     """Whether a disabled call here splits the frame and no more.
 
     Not in a loop, a comprehension or an unresumable block, where the whole frame would stay eager; not where the value is
@@ -20,7 +21,7 @@ def can_stand_for_itself(place: Place, diagnostic: Diagnostic) -> bool:
     """
     if not isinstance(place.node, ast.expr) or isinstance(getattr(place.node, "ctx", None), (ast.Store, ast.Del)) or place.in_loop:
         return False
-    if loses_frames(place, diagnostic) or not _is_value(place):
+    if loses_frames(place, diagnostic, context) or not _is_value(place):
         return False
     return diagnostic.kind is Kind.BREAK or _was_no_call(place, diagnostic)
 

@@ -1,0 +1,48 @@
+# Each target sets up what it needs and may be run twice. PYTHON is the Python (3.10 or newer) that .venv is made with.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+NEOVIM := build/.neovim
+
+.PHONY: demo install test test-full lint neovim clean
+
+demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
+	@echo "== graphbreak check examples"
+	@$(BIN)/graphbreak check examples; status=$$?; test $$status -eq 1 || exit $$status
+
+install: $(STAMP)  ## make .venv with the product, torch and the test tools
+
+$(STAMP): pyproject.toml tests/requirements.txt
+	@echo "== making $(VENV) with $$($(PYTHON) --version)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "graphbreak needs Python 3.10 or newer; set PYTHON=..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "== installing torch, transformers and the test tools (minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	@echo "== installing graphbreak itself"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+lint: install  ## formatting, lint and types
+	@echo "== ruff and mypy"
+	@$(BIN)/ruff format --check --quiet server tests examples || { $(BIN)/ruff format --diff server tests examples; exit 1; }
+	@$(BIN)/ruff check --quiet server tests examples
+	@$(BIN)/mypy
+
+neovim: $(NEOVIM)
+
+$(NEOVIM):
+	@mkdir -p build
+	@sh tests/e2e/install_neovim.sh
+	@touch $@
+
+test: install lint neovim  ## everything
+	@echo "== tests"
+	@$(BIN)/python -m pytest
+
+test-full: install lint neovim  ## everything, with the long versions of the property tests
+	@echo "== tests, long versions"
+	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest
+
+clean:  ## remove what the other targets made
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

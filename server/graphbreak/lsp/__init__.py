@@ -1,0 +1,22 @@
+"""The editor's side: the only place that knows pygls and lsprotocol. Handlers answer from the newest report and never wait for a trace.
+
+Reading order:
+
+    server.py         every message we answer, in one list
+    session.py        one editor: what is open, what is known, what is shown
+    documents.py      the open texts and how they changed
+    results.py        the newest report of each entry document
+    moving.py         reports follow the text through its edits
+    diagnostics.py    reports -> squiggles, published when they change
+    triggers.py       when a document is analysed
+    runs.py           one analysis runs, one waits
+    settings.py       what a user can set; configuration.py asks the editor for it, for each of its folders.py
+    convert.py        core values <-> LSP types, both directions, nowhere else
+    text_sync.py, hover.py, code_actions.py, commands.py, workspace_events.py, lifecycle.py
+                      one request, or one family of notifications, each
+    progress.py, notices.py, extensions.py
+                      what we tell the user besides
+    connection.py     pygls' server as we need it
+    stdio.py, editor.py
+                      the process, and how it notices that its editor is gone
+"""

@@ -1,0 +1,62 @@
+"""hover: why the graph breaks here, from the newest report."""
+
+from __future__ import annotations
+
+import re
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from ..core.explain import hover_markdown
+from ..core.findings import Diagnostic, Kind
+from ..core.source import Span
+from .connection import GraphbreakServer
+from .convert import to_path
+
+_RULE = "\n\n---\n\n"
+
+
+def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None:
+    """What is known about the position, the smallest expression first."""
+    path = to_path(params.text_document.uri)
+    document = None if path is None else ls.session.documents.get(path)
+    if document is None:
+        return None
+    converter = ls.session.converter
+    place = converter.from_position(document.source, params.position)
+    here = [d for d in ls.session.results.at(document.path) if d.span.touches(Span(place, place))]
+    if not here:
+        return None
+    here.sort(key=lambda d: _size(ls, d))
+    text = _RULE.join(hover_markdown(diagnostic) for diagnostic in _with_causes(ls, here))
+    return types.Hover(_content(ls, text), converter.to_range(document.path, here[0].span))
+
+
+def _size(ls: GraphbreakServer, diagnostic: Diagnostic) -> int:
+    source = ls.session.source(diagnostic.path)
+    return len(source.slice(diagnostic.span)) if source is not None else 0
+
+
+def _with_causes(ls: GraphbreakServer, here: list[Diagnostic]) -> list[Diagnostic]:
+    """A caller alone says little: what it inherits comes right behind it."""
+    told: list[Diagnostic] = []
+    for diagnostic in here:
+        causes = ls.session.results.linked(diagnostic) if diagnostic.kind is Kind.CALLER else []
+        told += [d for d in (diagnostic, *causes) if d not in told]
+    return told
+
+
+def _content(ls: GraphbreakServer, markdown: str) -> types.MarkupContent:
+    formats = get_capability(ls.client_capabilities, "text_document.hover.content_format")
+    if formats and types.MarkupKind.Markdown not in formats:
+        return types.MarkupContent(types.MarkupKind.PlainText, plain(markdown))
+    return types.MarkupContent(types.MarkupKind.Markdown, markdown)
+
+
+def plain(markdown: str) -> str:
+    """Markdown to read as it is: links become their text, marks of emphasis and code go."""
+    text = re.sub(r"^```\w*\n?", "", markdown, flags=re.MULTILINE)
+    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"^#+ ", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\\([\\`*_{}\[\]()#+\-.!<>|])", r"\1", text)
+    return text.replace("**", "").replace("`", "")

@@ -1,0 +1,47 @@
+"""initialize, initialized, shutdown, exit: the beginning and the orderly end. `stdio` and `editor` see to the other ends."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+from pygls.capabilities import get_capability
+
+from .connection import GraphbreakServer
+from .extensions import CONFIGURATION_SECTION
+
+
+def initialize(ls: GraphbreakServer, params: types.InitializeParams) -> None:
+    """Take what the editor sends once; pygls answers with the capabilities that follow from the list in `server`."""
+    ls.watch_editor(params.process_id)
+    ls.session.configuration.start(params.initialization_options)
+
+
+def initialized(ls: GraphbreakServer, params: types.InitializedParams) -> None:
+    """Now the editor may be asked: for its settings, and to tell us of changes."""
+    ls.session.soon(ls.session.read_settings())
+    ls.session.soon(_register(ls))
+
+
+async def shutdown(ls: GraphbreakServer, params: None) -> None:
+    """Answered when everything has ended, so that an editor that waits for it leaves nothing behind."""
+    await ls.session.close()
+
+
+def leave(ls: GraphbreakServer, status: int) -> None:
+    """exit: the last message. `status` is 1 where no shutdown came first, as the protocol has it."""
+    ls.end(status)
+
+
+async def _register(ls: GraphbreakServer) -> None:
+    """Ask for the notifications that some editors send only on request."""
+    wanted: list[types.Registration] = []
+    if get_capability(ls.client_capabilities, "workspace.did_change_configuration.dynamic_registration"):
+        section = types.DidChangeConfigurationRegistrationOptions(section=CONFIGURATION_SECTION)
+        wanted.append(types.Registration("configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, section))
+    if get_capability(ls.client_capabilities, "workspace.did_change_watched_files.dynamic_registration"):
+        files = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher("**/*.py")])
+        wanted.append(types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, files))
+    if wanted:
+        try:
+            await ls.client_register_capability_async(types.RegistrationParams(wanted))
+        except Exception as error:  # an editor may say that it can and then not do it
+            ls.session.notices.log(f"The editor does not tell of changed settings and files: {error}")

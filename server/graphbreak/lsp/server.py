@@ -1,0 +1,45 @@
+"""The language server: every message that it answers, in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lsprotocol import types
+
+from .. import __version__
+from ..core.requests import Analyser
+from ..tracer.engine import Engine
+from . import code_actions, commands, extensions, hover, lifecycle, stdio, text_sync, workspace_events
+from .connection import GraphbreakServer
+
+
+def create_server(analyser: Analyser | Callable[[], Analyser]) -> GraphbreakServer:
+    """A server on top of an engine, or of what makes one."""
+    server = GraphbreakServer(__version__, analyser() if callable(analyser) else analyser)
+
+    server.feature(types.INITIALIZE)(lifecycle.initialize)
+    server.feature(types.INITIALIZED)(lifecycle.initialized)
+    server.feature(types.SHUTDOWN)(lifecycle.shutdown)
+    server.feature(types.EXIT)(lifecycle.leave)
+
+    server.feature(types.TEXT_DOCUMENT_DID_OPEN)(text_sync.did_open)
+    server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(text_sync.did_change)
+    server.feature(types.TEXT_DOCUMENT_DID_SAVE)(text_sync.did_save)
+    server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(text_sync.did_close)
+
+    server.feature(types.TEXT_DOCUMENT_HOVER)(hover.hover)
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, code_actions.OPTIONS)(code_actions.code_action)
+
+    server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(workspace_events.did_change_configuration)
+    server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(workspace_events.did_change_workspace_folders)
+    server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(workspace_events.did_change_watched_files)
+    server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(workspace_events.cancel_progress)
+
+    server.command(extensions.RESTART)(commands.restart)
+    server.command(extensions.TRACE)(commands.trace)
+    return server
+
+
+def run_stdio(analyser: Analyser | Callable[[], Analyser] = Engine) -> int:
+    """Serve one editor on stdin and stdout until it is done or gone: the exit status."""
+    return stdio.serve_stdio(create_server(analyser))

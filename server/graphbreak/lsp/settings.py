@@ -1,0 +1,104 @@
+"""What a user can set, read from whatever an editor sends: wrong values are left out and named, never raised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core.requests import Settings
+
+ON_SAVE, ON_TYPE, MANUAL = "onSave", "onType", "manual"
+
+NOT_OURS = frozenset({"trace", "settings", "graphbreak"})
+"""Keys that are no settings of the server: `trace` belongs to the client library, the others only wrap settings."""
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """The settings of one folder. `run` says when a document is analysed; the rest is for the analysis itself."""
+
+    run: str = ON_SAVE
+    interpreter: str | None = None
+    timeout: float = 60.0
+    trusted: bool = True
+    ignore: tuple[str, ...] = ()
+
+    def for_analysis(self) -> Settings:
+        """The part that the engine knows."""
+        return Settings(interpreter=self.interpreter, timeout=self.timeout, trusted=self.trusted, ignore=self.ignore)
+
+
+def read_options(raw: object) -> tuple[ClientSettings, list[str]]:
+    """The settings in `initializationOptions`: plain, or under `settings` or `graphbreak`."""
+    settings, problems = read_settings(raw, ClientSettings())
+    if isinstance(raw, Mapping):
+        for wrapper in ("settings", "graphbreak"):
+            if isinstance(raw.get(wrapper), Mapping):
+                settings, more = read_settings(raw[wrapper], settings)
+                problems += more
+    return settings, problems
+
+
+def read_settings(raw: object, base: ClientSettings) -> tuple[ClientSettings, list[str]]:
+    """The settings in an object, on top of those in force; and a sentence for each thing that was wrong with it.
+
+    Trust can be taken away here and not given: a repository can bring its own settings file, and must not trust itself.
+    """
+    if raw is None:
+        return base, []
+    if not isinstance(raw, Mapping):
+        return base, [f"Graphbreak settings are ignored: an object was expected, not {raw!r}."]
+    known: dict[str, Any] = {}
+    problems: list[str] = []
+    for key, value in raw.items():
+        if key in NOT_OURS or value is None:
+            continue
+        try:
+            known[key] = _READERS[key](value)
+        except KeyError:
+            problems.append(f"Graphbreak has no setting `{key}`; it is ignored.")
+        except (TypeError, ValueError) as error:
+            problems.append(f"Graphbreak setting `{key}` is ignored: {error}, not {value!r}.")
+    known["trusted"] = base.trusted and known.get("trusted", True)
+    return replace(base, **known), problems
+
+
+def _read_run(value: object) -> str:
+    if value not in (ON_SAVE, ON_TYPE, MANUAL):
+        raise ValueError(f'expected "{ON_SAVE}", "{ON_TYPE}" or "{MANUAL}"')
+    return str(value)
+
+
+def _read_interpreter(value: object) -> str | None:
+    if not isinstance(value, str):
+        raise TypeError("expected a path")
+    return value or None
+
+
+def _read_timeout(value: object) -> float:
+    # bool is an int to Python; `"timeout": true` is a mistake all the same.
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise ValueError("expected a number of seconds above 0")
+    return float(value)
+
+
+def _read_trusted(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("expected true or false")
+    return value
+
+
+def _read_ignore(value: object) -> tuple[str, ...]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(code, str) for code in value):
+        raise TypeError("expected a list of codes")
+    return tuple(value)
+
+
+_READERS = {
+    "run": _read_run,
+    "interpreter": _read_interpreter,
+    "timeout": _read_timeout,
+    "trusted": _read_trusted,
+    "ignore": _read_ignore,
+}

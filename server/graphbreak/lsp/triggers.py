@@ -1,0 +1,99 @@
+"""When a document is analysed: on open and save, while typing, or only when asked, as the `run` setting says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from .notices import UNTRUSTED
+from .settings import MANUAL, ON_TYPE, ClientSettings
+
+if TYPE_CHECKING:
+    from .session import Session
+
+PAUSE = 0.4
+"""Seconds without a keystroke that count as a pause in typing."""
+
+
+class Triggers:
+    """Turns what happens in the editor into requests for analyses."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._considered: dict[str, ClientSettings] = {}
+
+    def opened(self, path: str) -> None:
+        """A document was opened."""
+        self._unless_manual(path)
+
+    def settings_changed(self) -> None:
+        """Settings were read. What was analysed with the same ones stays as it is."""
+        self._session.documents.touch()
+        for document in self._session.documents:
+            settings = self._session.configuration.of(document.path)
+            if not settings.trusted:
+                self._session.forget(document.path)
+            if self._considered.get(document.path) != settings:
+                self._unless_manual(document.path)
+
+    def typed(self, path: str) -> None:
+        """A document was changed: analyse after a pause, what depends on it too."""
+        self._stop_timer(path)
+        if any(self._session.configuration.of(entry).run == ON_TYPE for entry in self._affected(path)):
+            self._timers[path] = asyncio.get_running_loop().call_later(PAUSE, self._paused, path)
+
+    def _paused(self, path: str) -> None:
+        self._stop_timer(path)
+        for entry in self._affected(path):
+            if self._session.configuration.of(entry).run == ON_TYPE:
+                self.consider(entry)
+
+    def saved(self, path: str) -> None:
+        """A file was saved, or changed on disk: analyse it, and every open document whose last trace involved it."""
+        self._stop_timer(path)
+        for entry in self._affected(path):
+            self._unless_manual(entry)
+
+    def closed(self, path: str) -> None:
+        """A document was closed."""
+        self._stop_timer(path)
+        self._considered.pop(path, None)
+
+    def asked(self, path: str) -> None:
+        """The user asked for this document: whatever the settings say about when, and whether anything is marked or not."""
+        self.consider(path, unmarked=True)
+
+    def consider(self, path: str, *, unmarked: bool = False) -> None:
+        """Analyse a document if there is anything to analyse and the workspace is trusted."""
+        document = self._session.documents.get(path)
+        if document is None:
+            return
+        settings = self._session.configuration.of(path)
+        self._considered[path] = settings
+        if not settings.trusted:
+            self._session.notices.show_once(UNTRUSTED)
+        elif unmarked or document.is_marked:
+            self._session.runs.request(path, unmarked=unmarked)
+        else:
+            self._session.forget(path)
+
+    def stop(self) -> None:
+        """Let nothing begin any more."""
+        for path in list(self._timers):
+            self._stop_timer(path)
+
+    def _unless_manual(self, path: str) -> None:
+        """Until the settings are known nothing is run: the interpreter could be a wrong one."""
+        configuration = self._session.configuration
+        if configuration.known and configuration.of(path).run != MANUAL:
+            self.consider(path)
+
+    def _affected(self, path: str) -> list[str]:
+        entries = [path, *self._session.results.entries_with(path)]
+        return [entry for entry in dict.fromkeys(entries) if self._session.documents.get(entry) is not None]
+
+    def _stop_timer(self, path: str) -> None:
+        timer = self._timers.pop(path, None)
+        if timer is not None:
+            timer.cancel()

@@ -1,0 +1,158 @@
+"""The real engine for tests that are not asynchronous themselves: one event loop in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import uuid
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from graphbreak.core.findings import Diagnostic, FunctionResult, Kind, Report
+from graphbreak.core.requests import AnalysisRequest, Settings
+from graphbreak.core.source import SourceFile
+from graphbreak.tracer.engine import Engine
+from graphbreak.tracer.files import read_source
+
+_MARKER = "GRAPHBREAK_TEST_WORKERS"
+_T = TypeVar("_T")
+
+PRINT = """\
+import torch
+
+
+@torch.compile
+def scale(x):
+    x = x * 2
+    print("mid")
+    return x + 1
+
+
+scale(torch.randn(8, 16))
+"""
+"""The program whose right answer everything else is followed by: see `assert_print_example`."""
+
+
+class Harness:
+    """An engine that answers synchronously. Its workers carry a variable of their own, by which those left over are found."""
+
+    def __init__(self, fork: bool | None = None, variables: Mapping[str, str] | None = None) -> None:
+        self._mark = f"{_MARKER}={uuid.uuid4().hex}".encode()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="engine", daemon=True)
+        self._thread.start()
+        before = dict(os.environ)
+        name, _, value = self._mark.decode().partition("=")
+        os.environ.update({name: value, **(variables or {})})
+        try:
+            self.engine = Engine(fork)
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def analyse(
+        self,
+        path: Path,
+        text: str | None = None,
+        *,
+        root: Path | None = None,
+        overlay: Mapping[Path, str] | None = None,
+        settings: Settings | None = None,
+        run_unmarked: bool = True,
+        timeout: float = 60.0,
+    ) -> Report:
+        """The report of a file: of `text` in place of what is on disk, where that is given."""
+        future = self.start(path, text, root=root, overlay=overlay, settings=settings, run_unmarked=run_unmarked, timeout=timeout)
+        return future.result(timeout + 60)
+
+    def start(
+        self,
+        path: Path,
+        text: str | None = None,
+        *,
+        root: Path | None = None,
+        overlay: Mapping[Path, str] | None = None,
+        settings: Settings | None = None,
+        run_unmarked: bool = True,
+        timeout: float = 60.0,
+    ) -> Future[Report]:
+        """The same without waiting; cancelling the future cancels the analysis."""
+        source = SourceFile(str(path), text) if text is not None else read_source(str(path))
+        assert source is not None, f"{path} cannot be read"
+        folder = str(root or path.parent)
+        request = AnalysisRequest(
+            source,
+            folder,
+            (folder,),
+            settings or Settings(interpreter=sys.executable, timeout=timeout),
+            overlay={str(name): unsaved for name, unsaved in (overlay or {}).items()},
+            run_unmarked=run_unmarked,
+        )
+        return self._submit(self.engine.analyse(request, lambda sentence: None))
+
+    def write_and_analyse(self, path: Path, text: str, *, timeout: float = 60.0) -> Report:
+        """The report of a file that is first written."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        return self.analyse(path, timeout=timeout)
+
+    def processes(self) -> list[int]:
+        """The processes that this engine's workers are, or have started, and that run now."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                variables = (folder / "environ").read_bytes()
+                zombie = b"\nState:\tZ" in (folder / "status").read_bytes()
+            except OSError:
+                continue
+            if self._mark in variables and not zombie:
+                found.append(int(folder.name))
+        return found
+
+    def close(self) -> None:
+        """End the engine with its workers and its loop."""
+        self._submit(self.engine.close()).result(60)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+    def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+def of_kind(report: Report, *kinds: Kind) -> list[Diagnostic]:
+    """The diagnostics of some kinds, in the order of the report."""
+    return [diagnostic for diagnostic in report.diagnostics if diagnostic.kind in kinds]
+
+
+def breaks(report: Report) -> list[Diagnostic]:
+    """What is wrong: all but the callers and what nothing is known of."""
+    return [diagnostic for diagnostic in report.diagnostics if diagnostic.kind not in (Kind.CALLER, Kind.NOT_ANALYSED)]
+
+
+def code(report: Report, diagnostic: Diagnostic) -> str:
+    """The source text that a diagnostic stands under."""
+    return report.sources[diagnostic.path].slice(diagnostic.span)
+
+
+def only(report: Report, name: str | None = None) -> FunctionResult:
+    """The row of a function, or the only one."""
+    (row,) = [function for function in report.functions if name in (None, function.name)]
+    return row
+
+
+def squiggles(report: Report) -> list[tuple[str, str, str]]:
+    """What a report shows, short: kind, code and text of each diagnostic."""
+    return [(found.kind.value, found.code, code(report, found)) for found in report.diagnostics]
+
+
+def assert_print_example(report: Report) -> None:
+    """That a report is the right one for `PRINT`."""
+    assert squiggles(report) == [("break", "GB0059", 'print("mid")')]
+    row = only(report)
+    assert (row.name, row.outcome.value, row.graphs, row.ops, row.breaks) == ("scale", "traced", 2, 2, 1)
+    assert [inputs.summary for inputs in row.inputs] == ["x: f32[8, 16]"]

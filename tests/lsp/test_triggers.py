@@ -1,0 +1,146 @@
+"""When a document is analysed, and that the newest request wins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lsprotocol import types
+
+from .editor import MARK, Editor, until
+
+CLEAN = MARK + "def f(x):\n    return x\n"
+SLOW = "SLOW = 1\n" + CLEAN
+
+
+async def test_on_save_an_edit_is_seen_after_saving(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, CLEAN)
+    await editor.analysed(1)
+    editor.insert(path, 3, 0, "    print(x)\n")
+    await editor.settle()
+    await editor.analysed(1)
+    editor.save(path)
+    await editor.shows(path, "3:4-3:12", version=2)
+    request = editor.analyser.requests[1]
+    assert (request.version, request.overlay[str(path)]) == (2, request.source.text)
+
+
+async def test_on_type_an_edit_is_seen_after_a_pause_and_only_then(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path, options={"run": "onType"})
+    path = tmp_path / "a.py"
+    editor.open(path, CLEAN)
+    await editor.analysed(1)
+    for column, character in enumerate("    print(x)"):
+        editor.insert(path, 3, column, character)
+    editor.insert(path, 3, 12, "\n")
+    await editor.analysed(1)
+    await editor.shows(path, "3:4-3:12")
+    await editor.analysed(2)
+
+
+async def test_manual_waits_for_the_command(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path, options={"run": "manual"})
+    path = tmp_path / "a.py"
+    editor.open(path, "print(1)\n")
+    editor.save(path)
+    await editor.analysed(0)
+    await editor.command("graphbreak.trace", path.as_uri())
+    await editor.shows(path, "0:0-0:8")
+    assert editor.analyser.requests[0].run_unmarked
+    await editor.command("graphbreak.trace", "file:///not/open.py")
+    await editor.command("graphbreak.trace")
+    await editor.analysed(1)
+
+
+async def test_saving_a_helper_analyses_the_open_documents_that_used_it(editor: Editor, tmp_path: Path) -> None:
+    helper, entry, other = tmp_path / "helper.py", tmp_path / "a.py", tmp_path / "b.py"
+    helper.write_text("def log(x): pass\n")
+    await editor.connect(tmp_path)
+    editor.open(entry, "import helper\n" + CLEAN)
+    editor.open(other, CLEAN)
+    editor.open(helper, "def log(x): pass\n")
+    await editor.analysed(2)
+    editor.insert(helper, 0, 12, "print(x); ")
+    editor.save(helper)
+    await editor.shows(helper, "0:12-0:20", version=2)
+    await editor.analysed(3)
+    assert editor.analyser.requests[2].source.path == str(entry)
+
+
+async def test_a_helper_written_by_another_program_counts_as_saved(editor: Editor, tmp_path: Path) -> None:
+    helper, entry = tmp_path / "helper.py", tmp_path / "a.py"
+    helper.write_text("def log(x): pass\n")
+    await editor.connect(tmp_path)
+    await until(lambda: types.WORKSPACE_DID_CHANGE_WATCHED_FILES in editor.registered)
+    editor.open(entry, "import helper\n" + CLEAN)
+    await editor.analysed(1)
+    helper.write_text("def log(x): print(x)\n")
+    changes = [types.FileEvent(path.as_uri(), types.FileChangeType.Changed) for path in (helper, entry)]
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams(changes))
+    await editor.shows(helper, "0:12-0:20")
+    await editor.analysed(2)
+
+
+async def test_a_helper_saved_while_the_trace_runs_is_traced_again(editor: Editor, tmp_path: Path) -> None:
+    helper, entry = tmp_path / "helper.py", tmp_path / "a.py"
+    helper.write_text("def log(x): pass\n")
+    await editor.connect(tmp_path)
+    editor.open(helper, "def log(x): pass\n")
+    editor.open(entry, "import helper\n" + SLOW)
+    await editor.analysed(1)
+    editor.insert(helper, 0, 12, "print(x); ")
+    editor.save(helper)
+    await editor.settle()
+    editor.analyser.release.set()
+    await editor.shows(helper, "0:12-0:20")
+    await editor.analysed(2)
+
+
+async def test_the_newest_request_replaces_the_waiting_one_and_ends_a_stale_run(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, SLOW)
+    await editor.analysed(1)
+    editor.save(path)  # nothing has changed: the running trace is the answer
+    await editor.analysed(1)
+    for _ in range(3):
+        editor.insert(path, 4, 0, "    print(x)\n")
+        editor.save(path)
+    await editor.analysed(2)
+    assert editor.analyser.cancelled == 1
+    editor.analyser.release.set()
+    await editor.shows(path, "4:4-4:12", "5:4-5:12", "6:4-6:12", version=4)
+    await editor.analysed(2)
+
+
+async def test_closing_ends_a_run_and_nothing_of_it_is_shown(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, SLOW + "    print(1)\n")
+    await editor.analysed(1)
+    editor.close(path)
+    await until(lambda: editor.analyser.cancelled == 1)
+    editor.open(path, CLEAN)
+    await editor.analysed(2)
+    assert editor.published == []
+
+
+async def test_an_untrusted_workspace_runs_nothing_and_says_so_once(editor: Editor, tmp_path: Path) -> None:
+    # A settings file of the workspace itself must not be able to grant trust.
+    await editor.connect(tmp_path, options={"trusted": False}, configuration={"": {"graphbreak": {"trusted": True}}})
+    for name in ("a.py", "b.py"):
+        editor.open(tmp_path / name, CLEAN)
+        editor.save(tmp_path / name)
+        await editor.command("graphbreak.trace", (tmp_path / name).as_uri())
+    await editor.analysed(0)
+    assert ["not trusted" in message.message for message in editor.client.messages] == [True]
+
+
+async def test_restart_gets_fresh_workers_and_analyses_what_is_open(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    editor.open(tmp_path / "a.py", SLOW)
+    await editor.analysed(1)
+    await editor.command("graphbreak.restart")
+    await editor.analysed(2)
+    assert (editor.analyser.restarts, editor.analyser.cancelled) == (1, 1)

@@ -94,7 +94,7 @@ async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jo
         if source is None:
             unreadable.extend([f"{path} cannot be read as Python text."] if named else [])
             return None
-        if not named and not find_marks(source).marks:
+        if not named and not _concerns_us(source):
             return None
         async with turn:
             return await engine.analyse(_request(source, settings, named), lambda sentence: None)
@@ -104,6 +104,11 @@ async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jo
     finally:
         await engine.close()
     return [report for report in reports if report is not None], unreadable
+
+
+def _concerns_us(source: SourceFile) -> bool:
+    marks = find_marks(source)
+    return bool(marks.marks or marks.stray)
 
 
 def _request(source: SourceFile, settings: Settings, named: bool) -> AnalysisRequest:
@@ -128,7 +133,7 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
     for diagnostic in (diagnostic for report in reports for diagnostic in report.diagnostics):
         same = (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
-        if diagnostic.kind is Kind.NOT_ANALYSED and diagnostic.id not in known:
+        if diagnostic.kind is Kind.NOT_ANALYSED and diagnostic.functions and diagnostic.id not in known:
             continue
         other = diagnostics.get(same)
         names = tuple(dict.fromkeys((*other.functions, *diagnostic.functions))) if other else diagnostic.functions

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ..fixes import fixes_for
 from ..fixes.model import FixContext
-from ..worker.protocol import BreakSeen, Failure, FrameCompiled, GraphSeen, Job, KnownMark
-from .breaks import break_diagnostics, not_analysed_diagnostic, raised_diagnostic
+from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Job, KnownMark
+from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
 from .causes import Cause, gather_causes
 from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
 from .functions import Traced, death_sentence, traced_functions
@@ -27,19 +27,30 @@ Progress = Callable[[str], None]
 async def analyse(request: AnalysisRequest, tracer: Tracer, interpreter: str, sources: Sources, progress: Progress) -> Report:
     """Find the marks of one file, run it, and place what PyTorch said of them. Raises nothing that user code can cause."""
     marks = find_marks(request.source)
-    if marks.problem is not None:
-        return _unreadable(request, marks)
     parts = []
     for planned in plan_runs(request.source, marks, request.run_unmarked):
         progress(f"running {request.source.path.rpartition('/')[2]} ({planned.source})")
         run = await _trace(request, planned, tracer, interpreter, honour_fullgraph=True)
+        if marks.problem is not None and not _read_after_all(request, run):
+            return _unreadable(request, marks)
         part = _understand(request, planned, run, sources)
         if any(record.error for record in run.of(BreakSeen)):
             progress("looking for further breaks behind the one that fullgraph=True stopped at")
             again = await _trace(request, planned, tracer, interpreter, honour_fullgraph=False)
             part = _with_further(part, _understand(request, planned, again, sources))
         parts.append(part)
-    return _report(request, marks, parts, sources)
+    return _report(request, marks, parts, sources) if parts or marks.problem is None else _unreadable(request, marks)
+
+
+def _read_after_all(request: AnalysisRequest, run: Run) -> bool:
+    """Whether the worker's Python, which may be newer than the server's, could read a file that the server's could not."""
+
+    def unread(failure: Failure) -> bool:
+        if failure.type in ("SyntaxError", "IndentationError", "TabError"):
+            return [place.file for place in failure.frames] == [request.source.path]
+        return failure.type == "ValueError" and not failure.frames  # a null byte
+
+    return isinstance(run.end, Finished) and not any(map(unread, run.of(Failure)))
 
 
 async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, interpreter: str, honour_fullgraph: bool) -> Run:
@@ -160,10 +171,13 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
     rows = [row for part in parts for row in part.rows]
     diagnostics = [diagnostic for part in parts for diagnostic in part.diagnostics]
     diagnostics += [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
+    diagnostics += [directive_diagnostic(path, directive) for directive in marks.stray]
     read = {file for part in parts if isinstance(part.run.end, Finished) for file in part.run.end.ended.files if part.workspace.owns(file)}
-    named = read | {diagnostic.path for diagnostic in diagnostics} | {
-        frame.path for diagnostic in diagnostics for frame in diagnostic.stack if not frame.library
-    }
+    named = (
+        read
+        | {diagnostic.path for diagnostic in diagnostics}
+        | {frame.path for diagnostic in diagnostics for frame in diagnostic.stack if not frame.library}
+    )
     texts = {name: source for name in sorted(named | {path}) if (source := sources(name)) is not None}
     ignores = {name: find_marks(source).ignores for name, source in texts.items()}
     diagnostics = with_ignores(_distinct(diagnostics), ignores, request.settings.ignore, sources)
@@ -177,10 +191,13 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         problems=tuple(sentence for part in parts if (sentence := _problem(path, part.run))),
         output="".join(part.run.output for part in parts),
         sources=texts,
-        stale=bool(parts)
-        and all(not isinstance(part.run.end, Finished) for part in parts)
-        and not any(d.kind is Kind.BREAK for d in diagnostics),
+        stale=bool(parts) and not any(_shows_something(part.run) for part in parts),
     )
+
+
+def _shows_something(run: Run) -> bool:
+    """Whether more is known after a run than before it: it ended by itself, or came to a marked function before it was ended."""
+    return isinstance(run.end, Finished) or any(isinstance(message, (BreakSeen, CallSeen, GraphSeen)) for message in run.messages)
 
 
 def _distinct(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..worker.protocol import Failure, Place
 from .causes import Cause
+from .comments import Directive
 from .explain import break_message, caller_message
 from .findings import Cost, Diagnostic, Kind, Outcome, Related, Severity, StackFrame
 from .functions import Traced, failure_text, mark_span
@@ -83,7 +84,9 @@ def _related(cause: Cause, workspace: Workspace) -> list[Related]:
         del places[0]
     if cause.intent is not None and workspace.owns(cause.intent.file):
         places.append(_line(cause.intent.file, cause.intent.line - 1, "disabled here"))
-    places += [_chain(stack) for stack in cause.stacks if stack != cause.stack and not any(_ends_with(other, stack) for other in cause.stacks)]
+    places += [
+        _chain(stack) for stack in cause.stacks if stack != cause.stack and not any(_ends_with(other, stack) for other in cause.stacks)
+    ]
     return list(dict.fromkeys(places))
 
 
@@ -171,8 +174,9 @@ def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:
     if result.outcome is Outcome.TRACED:
         return None
     advice = ""
-    if result.outcome is Outcome.NOT_REACHED:
-        called = result.name.rpartition(".")[2] if result.name.rpartition(".")[2].isidentifier() else "f"
+    if result.outcome is Outcome.NOT_REACHED and not (row.mark is not None and row.mark.directives):
+        parts = result.name.split(".")
+        called = "(...).".join(parts) if all(part.isidentifier() for part in parts) else "f"
         advice = f" To trace it, write an example call above it: `# graphbreak: {called}(...)`."
     return Diagnostic(
         id=f"not-analysed:{result.mark_path}:{result.name}",
@@ -183,4 +187,18 @@ def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:
         code="not-analysed",
         message=f"{OUTCOME_WORDS[result.outcome]}: `{result.name}`: {(result.detail or result.outcome.value).rstrip('.')}.{advice}",
         functions=(result.name,),
+    )
+
+
+def directive_diagnostic(path: str, directive: Directive) -> Diagnostic:
+    """Says, at an example call that no run can use, what is wrong with it."""
+    wrong = bool(directive.error)
+    return Diagnostic(
+        id=f"directive:{path}:{directive.span.start.line}",
+        path=path,
+        span=directive.span,
+        severity=Severity.ERROR if wrong else Severity.HINT,
+        kind=Kind.RAISED if wrong else Kind.NOT_ANALYSED,
+        code="raised" if wrong else "not-analysed",
+        message=directive.error or "Not analysed: this example call stands above nothing that can be compiled.",
     )

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, MarkSeen
+from ..worker.protocol import CUT_OFF, BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, MarkSeen
 from .findings import FunctionResult, InputSet, Outcome
 from .inputs import PlannedRun
 from .marks import Mark, MarkForm
@@ -30,8 +30,8 @@ def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources)
     groups: dict[tuple[object, ...], list[MarkSeen]] = {}
     for mark in seen:
         static = _static_mark(path, planned, mark)
-        if static is None and planned.source == "directive":
-            continue  # compiled by the module's top level, which another run shows
+        if static is None and (planned.source == "directive" or _at(path, mark, planned.elsewhere) is not None):
+            continue  # another run shows it
         identity = id(static) if static is not None else (mark.place.file, mark.place.line, mark.place.column)
         groups.setdefault((identity, mark.file, mark.first_line), []).append(mark)
     rows = [_row(path, planned, run, group, sources) for group in groups.values()]
@@ -44,10 +44,15 @@ def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources)
 def _static_mark(path: str, planned: PlannedRun, seen: MarkSeen) -> Mark | None:
     if seen.directive >= 0 and not seen.place.file:
         return planned.owners[seen.directive]
+    return _at(path, seen, planned.marks)
+
+
+def _at(path: str, seen: MarkSeen, marks: Iterable[Mark]) -> Mark | None:
+    """The one of the file's marks whose place is that of a compile."""
     if seen.place.file != path:
         return None
     line = seen.place.line - 1
-    fitting = [mark for mark in planned.marks if mark.span.start.line <= line <= mark.span.end.line and mark.form is not MarkForm.DIRECTIVE]
+    fitting = [mark for mark in marks if mark.span.start.line <= line <= mark.span.end.line and mark.form is not MarkForm.DIRECTIVE]
     column = seen.place.column
     exact = [mark for mark in fitting if column is not None and mark.span.start.line == line and mark.span.start.column == column]
     return next(iter(exact or fitting), None)
@@ -67,9 +72,11 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
     called = inlined or _was_called(numbers, run)
     outcome, detail = _outcome(planned, run, called, static)
     own_graphs = [graph for graph in run.of(GraphSeen) if graph.mark in numbers]
-    if called and inlined and not own_graphs and not _was_called(numbers, run):
-        detail = "compiled as part of another marked function that calls it"
     compiled = [frame for frame in run.of(FrameCompiled) if frame.mark in numbers]
+    within = inlined or any((frame.file, frame.first_line) == (first.file, first.first_line) for frame in run.of(FrameCompiled))
+    if outcome is Outcome.TRACED and not detail and not compiled:
+        what = "compiled as part of another marked function that calls it" if within else "it was called, but nothing of it was compiled"
+        detail = "" if any(record.mark in numbers for record in run.of(BreakSeen)) else what
     fullgraph = any(mark.fullgraph for mark in group)
     failed = fullgraph and any(record.error and record.mark in numbers for record in run.of(BreakSeen))
     ended = run.end.ended if isinstance(run.end, Finished) else None
@@ -158,6 +165,8 @@ def death_sentence(end: WorkerDied) -> str:
         return end.detail
     if end.status is None:
         return "the worker process ended"
+    if end.status == CUT_OFF:
+        return "the program closed the pipe that results are sent over"
     if end.status < 0:
         try:
             name = signal.Signals(-end.status).name

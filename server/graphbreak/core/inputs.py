@@ -7,10 +7,10 @@ more function in `_SOURCES`: it looks at the marks that no earlier source has ta
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..worker.protocol import ExampleCall
-from .marks import Mark, MarkForm, Marks
+from .marks import Directive, Mark, MarkForm, Marks
 from .source import SourceFile
 
 
@@ -18,23 +18,24 @@ from .source import SourceFile
 class PlannedRun:
     """One run of the file: from which source, with which example calls (none: as a program), and for which marks.
 
-    `owners` has the mark that each call stands above.
+    `owners` has the mark that each call stands above, `elsewhere` the marks that an earlier run shows.
     """
 
     source: str
     marks: tuple[Mark, ...]
     calls: tuple[ExampleCall, ...] = ()
     owners: tuple[Mark, ...] = ()
+    elsewhere: tuple[Mark, ...] = ()
 
 
 def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False) -> list[PlannedRun]:
     """The runs that a file needs. `run_unmarked` runs it as a program even where its source shows no mark."""
     left = [mark for mark in marks.marks if not mark.options.disabled]
-    runs = []
+    runs: list[PlannedRun] = []
     for plan in _SOURCES:
         run = plan(source, left)
         if run is not None:
-            runs.append(run)
+            runs.append(replace(run, elsewhere=tuple(mark for earlier in runs for mark in earlier.marks)))
             left = [mark for mark in left if mark not in run.marks]
     if not runs and run_unmarked and not marks.problem:
         runs.append(PlannedRun("call", ()))
@@ -48,10 +49,17 @@ def _from_directives(source: SourceFile, marks: list[Mark]) -> PlannedRun | None
             if not directive.error:
                 start = directive.span.start
                 utf8 = len(source.line(start.line)[: start.column].encode("utf-8", "surrogatepass"))
-                calls.append(ExampleCall(directive.expression, start.line + 1, utf8, mark.name if mark.form is MarkForm.DIRECTIVE else ""))
+                path, options = _to_compile(mark, directive), mark.options
+                calls.append(ExampleCall(directive.expression, start.line + 1, utf8, path, bool(options.fullgraph), options.dynamic))
                 owners.append(mark)
     taken = tuple(dict.fromkeys(owners))
     return PlannedRun("directive", taken, tuple(calls), tuple(owners)) if calls else None
+
+
+def _to_compile(mark: Mark, directive: Directive) -> str:
+    """What the worker has to compile before the call: what the source does not, or compiles under another name than the call uses."""
+    above_definition = mark.form is MarkForm.CALL and directive.target_line != mark.span.start.line
+    return mark.name if mark.form is MarkForm.DIRECTIVE or above_definition else ""
 
 
 def _from_the_program(source: SourceFile, marks: list[Mark]) -> PlannedRun | None:

@@ -100,7 +100,7 @@ class SourceFile:
         text = self.line(line)
         if text.isascii():
             return min(utf8_column, len(text))
-        return len(text.encode("utf-8", "surrogatepass")[:utf8_column].decode("utf-8", "ignore"))
+        return sum(byte & 0xC0 != 0x80 for byte in text.encode("utf-8", "surrogatepass")[:utf8_column])
 
     def statement_span(self, line: int) -> Span:
         """What is written on one line, from its first to its last visible character (a comment left out by nobody)."""

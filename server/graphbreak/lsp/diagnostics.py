@@ -111,11 +111,14 @@ class Publisher:
         self.cancel()
         self._timer = asyncio.get_running_loop().call_later(QUIET, self.now)
 
-    def now(self) -> None:
-        """Publish every file whose list, or whose version, is another than the one the editor has."""
+    def now(self, analysed: str = "") -> None:
+        """Publish every file whose list, or whose version, is another than the one the editor has.
+
+        A file that was just analysed is published in any case: an empty list says that it was looked at and is clean.
+        """
         self.cancel()
         converter = self._converter()
-        for path in sorted(self._results.paths() | set(self._published)):
+        for path in sorted(self._results.paths() | set(self._published) | ({analysed} if analysed else set())):
             related = self.related_supported
             items = [converter.to_diagnostic(squiggle, related=related) for squiggle in shown(self._results, path)]
             params = types.PublishDiagnosticsParams(converter.uri(path), items, version=converter.version(path))

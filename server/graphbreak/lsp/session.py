@@ -169,7 +169,7 @@ class Session:
         for document in self.documents:
             report = caught_up(report, document.since(run.revision), document.source)
         self.results.put(run.path, report)
-        self.publisher.now()
+        self.publisher.now(analysed=run.path)
         # A helper that nobody knew to be involved may have been saved while it ran.
         if any(self._saved.get(path, 0) > run.revision for path in involved):
             self.runs.again(run.path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import json
 import logging
 import os
@@ -198,7 +199,7 @@ def _describe(marks: Marks, mark: int, values: Any) -> str:
     args, kwargs = list(values.get("args", ())), values.get("kwargs", {})
     parameters = list(inspect.signature(function).parameters) if callable(function) else []
     if parameters[:1] == ["self"]:
-        bound = bool(args) and isinstance(args[0], torch.nn.Module) and hasattr(args[0], function.__name__)
+        bound = bool(args) and not isinstance(args[0], torch.Tensor) and hasattr(type(args[0]), function.__name__)
         args = args if bound else [None, *args]
         text = specs.describe_call(function, args, kwargs)
         return text.partition(", ")[2]
@@ -276,7 +277,7 @@ class _TraceHandler(logging.Handler):
         elif name == "dynamo_error" and _compile_id(metadata) not in self._broken:
             error = sys.exc_info()[1]
             if error is not None and _is_break(error):
-                self._break(metadata, str(error), error, error=True)
+                self._break(metadata, str(error), error, error=_reaches_the_program(error))
 
     def _break(self, metadata: dict[str, Any], text: str, cause: BaseException | None, error: bool) -> None:
         live = stacks.live_frames(sys._getframe(1))
@@ -333,9 +334,26 @@ def _is_break(error: BaseException) -> bool:
     return type(error).__name__ in ("Unsupported", "UserError") and type(error).__module__.startswith("torch._dynamo")
 
 
+def _reaches_the_program(error: BaseException) -> bool:
+    """Whether the program gets a break as an exception, as `fullgraph=True` wants it, and not a frame that silently runs in eager mode."""
+    tracer = getattr(error, "_torch_dynamo_tracer_output", None)
+    forgiving = (type(frame.f_locals.get("self")).__name__ == "ConvertFrame" for frame in stacks.live_frames(sys._getframe(1)))
+    return bool(getattr(tracer, "error_on_graph_break", False)) or not any(forgiving)
+
+
 def is_compiler_error(error: BaseException) -> bool:
     """Whether Dynamo itself raised this."""
     return type(error).__module__.startswith("torch._dynamo")
+
+
+def failure_places(error: BaseException) -> list[Place]:
+    """The frames of a raised exception; where Dynamo raised it, down to the user's line that it could not compile."""
+    places = stacks.traceback_places(error)
+    inside = _user_stack(error, []) if is_compiler_error(error) and getattr(error, "real_stack", None) else []
+    if not inside:
+        return places
+    above = itertools.takewhile(lambda place: os.path.join("_dynamo", "convert_frame") not in place.file, places)
+    return [*(place for place in above if os.path.join("_dynamo", "eval_frame") not in place.file), *inside]
 
 
 def _current_error() -> BaseException | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import overlay, stacks, user_module
-from .protocol import Ended, Failure, Job, Message, Place
+from .protocol import Ended, ExampleCall, Failure, Job, Message, Place
 from .recorder import Recorder
 
 
@@ -39,6 +39,8 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
         _finish_program()
     except SystemExit as error:
         status = _exit_status(error)
+        if job.calls:  # the file ended itself while it was imported, before its example calls
+            _report(recorder, error)
     except BaseException as error:
         status = 1
         _report(recorder, error)
@@ -63,7 +65,9 @@ def _run_calls(job: Job, recorder: Recorder) -> None:
         recorder.directive = index
         try:
             if call.compile_path and call.compile_path not in compiled:
-                _compile(module, call.compile_path)
+                if not _compile(module, call):
+                    _unreachable(recorder, job, index)
+                    continue
                 compiled.add(call.compile_path)
             recorder.recording = True
             user_module.evaluate(call.expression, job.path, call.line, call.column, module.__dict__)
@@ -76,26 +80,37 @@ def _run_calls(job: Job, recorder: Recorder) -> None:
     recorder.directive = -1
 
 
-def _compile(module: types.ModuleType, path: str) -> None:
-    """Compile the object that a dotted path names in a module, in place, as a mark in the source would have."""
+def _compile(module: types.ModuleType, call: ExampleCall) -> bool:
+    """Compile the object that a dotted path names in a module, in place, as a mark in the source would have; False if there is none."""
     import torch
 
-    *owners, name = path.split(".")
+    *owners, name = call.compile_path.split(".")
     owner: Any = module
     for part in owners:
-        owner = getattr(owner, part)
-    value = vars(owner)[name]
-    if isinstance(value, (staticmethod, classmethod)):
-        setattr(owner, name, type(value)(torch.compile(value.__func__)))
-    else:
-        setattr(owner, name, torch.compile(value))
+        owner = getattr(owner, part, None)
+    value = getattr(owner, "__dict__", {}).get(name)
+    if value is None:
+        return False
+    plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+    compiled = torch.compile(plain, fullgraph=call.fullgraph, dynamic=call.dynamic)
+    setattr(owner, name, type(value)(compiled) if isinstance(value, (staticmethod, classmethod)) else compiled)
+    return True
+
+
+def _unreachable(recorder: Recorder, job: Job, index: int) -> None:
+    call = job.calls[index]
+    end = call.column + len(call.expression.encode("utf-8", "surrogatepass"))
+    place = Place(job.path, call.line, "<module>", call.line, call.column, end)
+    recorder.send(
+        Failure("NameError", f"`{call.compile_path}` cannot be reached from the top level of the module", [place], directive=index)
+    )
 
 
 def _report(recorder: Recorder, error: BaseException, directive: int = -1) -> None:
     from . import dynamo
 
-    traceback.print_exception(type(error), error, error.__traceback__)
-    frames = stacks.without_resumed_parents(stacks.traceback_places(error))
+    traceback.print_exception(type(error), error, stacks.without_ours(error.__traceback__))
+    frames = stacks.without_resumed_parents(dynamo.failure_places(error))
     if isinstance(error, SyntaxError) and not frames and error.filename:
         frames = [Place(error.filename, error.lineno or 1, "<module>")]
     recorder.send(Failure(type(error).__name__, _message(error), frames, dynamo.is_compiler_error(error), directive=directive))

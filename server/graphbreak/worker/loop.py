@@ -40,15 +40,28 @@ def run_once() -> NoReturn:
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     _claim_standard_streams()
 
-    def send(message: Message) -> None:
-        replies.write(protocol.pack(message))
+    def write(data: bytes) -> None:
+        replies.write(data)
         replies.flush()
 
+    send = _sender(write)
     hello = _prepared_hello()
     send(hello)
     if hello.error:
         os._exit(0)
     _do(requests, send)
+
+
+def _sender(write: Callable[[bytes], object]) -> Callable[[Message], None]:
+    """Sends messages; a job that cannot report any more, since the program closed every descriptor, ends at once."""
+
+    def send(message: Message) -> None:
+        try:
+            write(protocol.pack(message))
+        except OSError:
+            os._exit(protocol.CUT_OFF)
+
+    return send
 
 
 def _claim_standard_streams() -> None:
@@ -198,7 +211,7 @@ class _Parent:
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         connection = socket.socket(fileno=channel)
         connection.set_inheritable(False)
-        _do(connection.makefile("rb"), lambda message: connection.sendall(protocol.pack(message)))
+        _do(connection.makefile("rb"), _sender(connection.sendall))
 
     def _reap(self) -> None:
         """Report the jobs that ended, and end what they left behind."""

@@ -34,5 +34,5 @@ def install(texts: Mapping[str, str]) -> None:
 
 
 def remember_lines(path: str, text: str) -> None:
-    """Make `linecache` (tracebacks, `inspect.getsource`) show `text` for `path`; an entry without a time is not checked against the disk."""
+    """Make `linecache` (tracebacks, `inspect.getsource`) show `text` for `path`; an entry without a time is not compared with the disk."""
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 VERSION = 1
 MAX_MESSAGE = 64 * 1024 * 1024
 HEADER = struct.Struct(">I")
+CUT_OFF = 119
+"""The exit status of a job that finds the pipe to the server closed."""
 
 
 class ProtocolError(Exception):
@@ -56,13 +58,16 @@ class Hello:
 class ExampleCall:
     """A directive: an example call to evaluate in the module, at its own place in the file (1-based line, UTF-8 column).
 
-    `compile_path` names the object to compile first (`Net.forward`), or is empty where the source compiles it itself.
+    `compile_path` names the object to compile first (`Net.forward`), or is empty where the source compiles it itself; `fullgraph` and
+    `dynamic` are for that.
     """
 
     expression: str
     line: int
     column: int
     compile_path: str = ""
+    fullgraph: bool = False
+    dynamic: typing.Optional[bool] = None
 
 
 @dataclass(frozen=True)

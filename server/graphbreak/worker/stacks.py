@@ -68,6 +68,13 @@ def traceback_places(error: BaseException) -> list[Place]:
     return places
 
 
+def without_ours(step: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback from its first frame that is not the worker's own."""
+    while step is not None and is_ours(step.tb_frame.f_code.co_filename):
+        step = step.tb_next
+    return step
+
+
 def without_resumed_parents(places: list[Place]) -> list[Place]:
     """The stack with each function once: a part after a break is called by the part before it, which stands at the break.
 

@@ -13,7 +13,21 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "server" / "graphbreak"
 WORKER = PACKAGE / "worker"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-IO_MODULES = {"os", "io", "subprocess", "socket", "shutil", "tempfile", "asyncio", "threading", "multiprocessing", "urllib", "http", "glob", "select"}
+IO_MODULES = {
+    "os",
+    "io",
+    "subprocess",
+    "socket",
+    "shutil",
+    "tempfile",
+    "asyncio",
+    "threading",
+    "multiprocessing",
+    "urllib",
+    "http",
+    "glob",
+    "select",
+}
 
 
 def imports(path: Path) -> Iterator[str]:
@@ -78,7 +92,11 @@ def test_positions_are_converted_in_one_module() -> None:
 def test_core_and_fixes_do_no_io(folder: str) -> None:
     for path in below(folder):
         assert not tops(path) & IO_MODULES, f"{path.name} imports {tops(path) & IO_MODULES}"
-        called = {node.func.id for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+        called = {
+            node.func.id
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
         assert not called & {"open", "print", "input", "exec", "eval"}, path.name
 
 
@@ -95,7 +113,9 @@ def test_private_torch_names_stay_in_one_module() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             assert not (isinstance(node, ast.Attribute) and node.attr.startswith("_dynamo")), path.name
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "torch":
-                assert not node.attr.startswith("_") or node.attr == "__version__" or node.attr == "__file__", f"{path.name}: torch.{node.attr}"
+                assert not node.attr.startswith("_") or node.attr == "__version__" or node.attr == "__file__", (
+                    f"{path.name}: torch.{node.attr}"
+                )
         assert not [name for name in imports(path) if name.startswith("torch._")], path.name
 
 
@@ -123,5 +143,7 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 def test_no_module_is_longer_than_one_reads_in_a_sitting() -> None:
-    long = {str(path.relative_to(PACKAGE)): count for path in MODULES if (count := len(path.read_text(encoding="utf-8").splitlines())) > 450}
+    long = {
+        str(path.relative_to(PACKAGE)): count for path in MODULES if (count := len(path.read_text(encoding="utf-8").splitlines())) > 450
+    }
     assert not long

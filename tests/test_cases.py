@@ -6,6 +6,7 @@ import difflib
 from pathlib import Path
 
 import pytest
+
 from graphbreak.core.findings import Diagnostic, Kind, Report
 from graphbreak.core.source import Edit
 from harness import Harness

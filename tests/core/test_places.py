@@ -54,7 +54,7 @@ def f(x):
         "é",
         x,
     ) or g(
-        x)
+            x)
     return y
 """
 
@@ -64,8 +64,8 @@ def f(x):
     [
         (at(2, 8, 5, 5), 'print(\n        "é",\n        x,\n    )'),
         (at(2, 8, 5), 'print(\n        "é",\n        x,\n    )'),  # a FrameSummary has no end line
-        (at(2, 8, 10), 'print(\n        "é",\n        x,\n    ) or g(\n        x)'),
-        (at(5, 9, 10), "g(\n        x)"),
+        (at(2, 8, 14), 'print(\n        "é",\n        x,\n    ) or g(\n            x)'),
+        (at(5, 9, 14), "g(\n            x)"),
         (at(2, 8, 11), "pri"),  # fits nothing: the columns are taken as they are
     ],
 )

@@ -25,7 +25,13 @@ def main(path: Path) -> None:
 
     folder = {"uri": path.parent.as_uri(), "name": "workspace"}
     options = {"interpreter": sys.executable}
-    params = {"processId": os.getpid(), "rootUri": folder["uri"], "workspaceFolders": [folder], "capabilities": {}, "initializationOptions": options}
+    params = {
+        "processId": os.getpid(),
+        "rootUri": folder["uri"],
+        "workspaceFolders": [folder],
+        "capabilities": {},
+        "initializationOptions": options,
+    }
     send({"id": 1, "method": "initialize", "params": params})
     send({"method": "initialized", "params": {}})
     document = {"uri": path.as_uri(), "languageId": "python", "version": 1, "text": path.read_text(encoding="utf-8")}

@@ -9,7 +9,7 @@ _ANOTHER = re.compile(r"\n*\*\*\* While handling this graph break, another graph
 _TRACEBACK = re.compile(
     r"\n+(?:User code traceback:|Stack variable source attribution:|from user code:|Traceback \(most recent call last\):)"
 )
-_PAGE = re.compile(r"https?://\S*?/(gb\d+)\.html", re.IGNORECASE)
+_PAGE = re.compile(r"https?://[\w./~%-]+/(gb\d+)\.html", re.IGNORECASE)
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _FIELD = re.compile(r"^ {1,4}(Explanation|Hint|Developer debug context): ?", re.MULTILINE)
 _LOOP = "graph break in loop"
@@ -47,7 +47,7 @@ def parse_reason(text: str) -> Reason:
     first, *others = _ANOTHER.split(body)
     headers, cause = _without_headers(first)
     fields = _fields(cause)
-    page = _PAGE.search(cause)
+    page = next(reversed(list(_PAGE.finditer(cause))), None)  # the program's own words may stand before PyTorch's link
     return Reason(
         gb_type=_first_line(cause),
         code=page.group(1).upper() if page else "",

@@ -10,6 +10,7 @@ from .events import Reason
 from .findings import CompiledFrame, Diagnostic, Effect, Kind, StackFrame
 
 _MARKDOWN = re.compile(r"([\\*_\[\]<>|#!])")
+_LINE_ENDS = re.compile(r"[\n\r\v\f\x85\u2028\u2029]+")
 _LONGEST = 240
 
 
@@ -87,16 +88,21 @@ def hover_markdown(diagnostic: Diagnostic) -> str:
 
 def escaped(text: str) -> str:
     """Text for Markdown: what stands between backticks stays code, everything else loses its special meaning."""
+    text = _LINE_ENDS.sub(" ", text)
     pieces = text.split("`")
-    if len(pieces) % 2 == 0:
+    if len(pieces) % 2 == 0 or "``" in text:
         return _MARKDOWN.sub(r"\\\1", text.replace("`", "'"))
     return "".join(f"`{piece}`" if index % 2 else _MARKDOWN.sub(r"\\\1", piece) for index, piece in enumerate(pieces))
+
+
+def _code(name: str) -> str:
+    return "`" + _LINE_ENDS.sub(" ", name).replace("`", "'") + "`"
 
 
 def _stack_line(frame: StackFrame) -> str:
     name = f"{PurePath(frame.path).name}:{frame.line + 1}"
     place = f"[{escaped(name)}]({_link(frame)})" if PurePath(frame.path).is_absolute() else escaped(name)
-    return f"- {place} in `{frame.function}`" + (" (library)" if frame.library else "")
+    return f"- {place} in {_code(frame.function)}" + (" (library)" if frame.library else "")
 
 
 def _link(frame: StackFrame) -> str:
@@ -105,13 +111,13 @@ def _link(frame: StackFrame) -> str:
 
 def _frame_line(frame: CompiledFrame) -> str:
     what = "split here" if frame.effect is Effect.SPLIT else "runs wholly in eager mode"
-    return f"- `{frame.function}` ({escaped(PurePath(frame.path).name)}:{frame.line + 1}): {what}"
+    return f"- {_code(frame.function)} ({escaped(PurePath(frame.path).name)}:{frame.line + 1}): {what}"
 
 
 def _cost(diagnostic: Diagnostic) -> str:
     cost = diagnostic.cost
     assert cost is not None
-    reached = ", ".join(f"`{name}`" for name in diagnostic.functions) or "The function"
+    reached = ", ".join(_code(name) for name in diagnostic.functions) or "The function"
     graphs = f"{cost.graphs} graph{'' if cost.graphs == 1 else 's'}"
     ops = f" with {cost.ops} operation{'' if cost.ops == 1 else 's'}"
     loop = " It stands in a loop." if cost.in_loop else ""

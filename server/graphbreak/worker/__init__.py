@@ -5,6 +5,7 @@ environment it is a guest in. It runs on Python 3.10 to 3.14 and torch 2.8 and n
 `protocol` is the only module that the server imports too.
 
 Reading order: `__main__` (start by path), `loop` (the prepared parent and its forks), `job` (one trace),
-`user_module` and `overlay` (whose text is run, and as what), `recorder` (what is sent back), `stacks` and `specs`
+`user_module` and `overlay` (whose text is run, and as what), `session` (what is put around the program), `compiling` and `listening`
+(what is heard), `recorder` (what is sent back), `marks` (which callable is which), `stacks` and `specs`
 (places and inputs as plain values), `dynamo` (every private torch name).
 """

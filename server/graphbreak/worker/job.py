@@ -9,41 +9,45 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import overlay, stacks, user_module
 from .protocol import Ended, ExampleCall, Failure, Job, Message, Place
 from .recorder import Recorder
 
+if TYPE_CHECKING:
+    from .session import Session
+
 
 def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     """Do the job and leave, with everything said before. Nothing the user's code raises gets past this."""
-    from . import dynamo  # the first import of torch, where the parent has not done it
+    from . import session  # the first import of torch, where the parent has not done it
 
     recorder = Recorder(send)
     recorder.honour_fullgraph = job.honour_fullgraph
+    recorder.explain, recorder.details = job.explain, job.details
     recorder.expect(job.marks, job.quiet_seconds, job.quiet_calls)
 
     def stop() -> NoReturn:
         seconds, calls = job.quiet_seconds, job.quiet_calls
         _leave(recorder, job, 0, f"every marked function was called, and {seconds:g} s and {calls} further calls brought nothing new")
 
-    dynamo.install(recorder, stop)
+    recording = session.Session(recorder, stop)
     _prepare(job)
     status = 0
     try:
         if job.calls:
-            _run_calls(job, recorder)
+            _run_calls(job, recorder, recording)
         else:
             user_module.run(job.path, job.text, "__main__")
         _finish_program()
     except SystemExit as error:
         status = _exit_status(error)
         if job.calls:  # the file ended itself while it was imported, before its example calls
-            _report(recorder, error)
+            _report(recorder, recording, error)
     except BaseException as error:
         status = 1
-        _report(recorder, error)
+        _report(recorder, recording, error)
     _leave(recorder, job, status)
 
 
@@ -56,7 +60,7 @@ def _prepare(job: Job) -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
 
 
-def _run_calls(job: Job, recorder: Recorder) -> None:
+def _run_calls(job: Job, recorder: Recorder, recording: Session) -> None:
     """Import the file under its own name, then evaluate each example call and record only that."""
     recorder.recording = False
     module = user_module.run(job.path, job.text, user_module.module_name(job.path))
@@ -72,9 +76,9 @@ def _run_calls(job: Job, recorder: Recorder) -> None:
             recorder.recording = True
             user_module.evaluate(call.expression, job.path, call.line, call.column, module.__dict__)
         except SystemExit as error:
-            _report(recorder, error, index)
+            _report(recorder, recording, error, index)
         except BaseException as error:
-            _report(recorder, error, index)
+            _report(recorder, recording, error, index)
         finally:
             recorder.recording = False
     recorder.directive = -1
@@ -106,14 +110,15 @@ def _unreachable(recorder: Recorder, job: Job, index: int) -> None:
     )
 
 
-def _report(recorder: Recorder, error: BaseException, directive: int = -1) -> None:
+def _report(recorder: Recorder, recording: Session, error: BaseException, directive: int = -1) -> None:
     from . import dynamo
 
     traceback.print_exception(type(error), error, stacks.without_ours(error.__traceback__))
     frames = stacks.without_resumed_parents(dynamo.failure_places(error))
-    if isinstance(error, SyntaxError) and not frames and error.filename:
-        frames = [Place(error.filename, error.lineno or 1, "<module>")]
-    recorder.send(Failure(type(error).__name__, _message(error), frames, dynamo.is_compiler_error(error), directive=directive))
+    if isinstance(error, SyntaxError) and error.filename and os.path.isfile(error.filename):
+        frames.append(Place(error.filename, error.lineno or 1, "<module>"))
+    mark, eager = recording.eager_verdict(error) if isinstance(error, Exception) else (-1, "")
+    recorder.send(Failure(type(error).__name__, _message(error), frames, dynamo.is_compiler_error(error), mark, directive, eager))
 
 
 def _message(error: BaseException) -> str:
@@ -140,7 +145,7 @@ def _finish_program() -> None:
 def _leave(recorder: Recorder, job: Job, status: int, stopped: str = "") -> NoReturn:
     """Say that it is over and go at once: the interpreter's own teardown costs seconds and can hang."""
     files = _workspace_files(job)
-    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes))
+    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes, dict(recorder.runs)))
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

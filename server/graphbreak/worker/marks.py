@@ -28,7 +28,8 @@ class Marks:
         self._by_code: dict[types.CodeType, int] = {}
         self._functions: dict[int, Callable[..., object]] = {}
         self._codes: set[types.CodeType] = set()
-        self._keep: list[object] = []
+        self._keep: list[tuple[object, object]] = []
+        self._names: list[str] = []
 
     def add(self, target: object, compiled: object, place: Place, fullgraph: bool) -> None:
         """`torch.compile(target)` at `place` gave `compiled`."""
@@ -44,13 +45,14 @@ class Marks:
         if code is not None:
             self._by_code.setdefault(code, mark)
         shown = getattr(_innermost(written), "__code__", None) if written else None
+        self._names.append(_qualified_name(written, target))
         self._recorder.marked(
             MarkSeen(
                 mark=mark,
                 place=place,
                 file=shown.co_filename if shown else place.file,
                 first_line=shown.co_firstlineno if shown else place.line,
-                name=_qualified_name(written, target),
+                name=self._names[mark],
                 fullgraph=fullgraph,
                 directive=self._recorder.directive,
             )
@@ -59,6 +61,15 @@ class Marks:
     def function(self, mark: int) -> Callable[..., object]:
         """The user's function behind a mark."""
         return self._functions[mark]
+
+    def target(self, mark: int) -> Any:
+        """What was compiled."""
+        return self._keep[mark][0]
+
+    def is_called(self, mark: int, name: str) -> bool:
+        """Whether a mark's function has this qualified name, or ends with it."""
+        known = self._names[mark]
+        return known == name or known.endswith("." + name) or known.rpartition(".")[0] == name
 
     def of_frame(self, frame: types.FrameType) -> int | None:
         """The mark whose call this very frame is, or None."""

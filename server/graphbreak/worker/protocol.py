@@ -85,7 +85,8 @@ class Job:
 
     Without `calls` it runs as `__main__` and everything is recorded; with them it is imported under its own name, and only
     the calls are recorded. `overlay` has unsaved texts by path. `honour_fullgraph` false compiles as if `fullgraph=True` were not there.
-    `quiet_seconds` and `quiet_calls` say when a program that has shown its marks enough is ended.
+    `quiet_seconds` and `quiet_calls` say when a program that has shown its marks enough is ended. `explain` is the qualified name of a
+    function whose first call goes to `torch._dynamo.explain`; `details` are the kinds of artifacts to send with it.
     """
 
     path: str
@@ -97,6 +98,8 @@ class Job:
     honour_fullgraph: bool = True
     quiet_seconds: float = 3.0
     quiet_calls: int = 32
+    explain: str = ""
+    details: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,8 @@ class BreakSeen:
 
 @dataclass(frozen=True)
 class FrameCompiled:
-    """Dynamo finished with a frame. `ops` is None when it runs eagerly."""
+    """Dynamo finished with a frame. `ops` is None when it runs eagerly. `lines` are the (file, line) places outside torch that it
+    traced through in the attempt that counted."""
 
     mark: int
     compile_id: str
@@ -154,6 +158,7 @@ class FrameCompiled:
     ops: typing.Optional[int]
     seconds: float
     fail_type: str = ""
+    lines: list[list[typing.Union[str, int]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -167,8 +172,46 @@ class GraphSeen:
 
 
 @dataclass(frozen=True)
+class Recompiled:
+    """A frame is compiled again. `reasons` are PyTorch's guard failures, `actual` what the guarded values are now (`""` if unknown)."""
+
+    mark: int
+    compile_id: str
+    function: str
+    file: str
+    first_line: int
+    reasons: list[str]
+    actual: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class LimitHit:
+    """Dynamo gave up compiling a frame again; from here on new inputs run eagerly."""
+
+    mark: int
+    limit: str
+    function: str
+    file: str
+    first_line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The report of `torch._dynamo.explain` (`name` is `explain`), or one artifact of the compile that it made."""
+
+    name: str
+    compile_id: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Failure:
-    """The program, or an example call (`directive`), raised. `compiler` says that it was Dynamo that raised."""
+    """The program, or an example call (`directive`), raised. `compiler` says that it was Dynamo that raised.
+
+    `eager` is what the same call of the marked function (`mark`) does without compiling: `""` not tried, `returns`, `raises` (the same),
+    or `differs: ...`.
+    """
 
     type: str
     message: str
@@ -176,17 +219,20 @@ class Failure:
     compiler: bool = False
     mark: int = -1
     directive: int = -1
+    eager: str = ""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early."""
+    """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
+    graph of each compile was run."""
 
     status: int
     files: list[str]
     modules: list[str]
     stopped: str = ""
     notes: list[str] = field(default_factory=list)
+    runs: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -211,7 +257,9 @@ class Exited:
     status: int
 
 
-Message = typing.Union[Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, BreakSeen, FrameCompiled, GraphSeen, Failure, Ended]
+Message = typing.Union[
+    Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained, Failure, Ended
+]
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 
 

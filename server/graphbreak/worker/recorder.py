@@ -23,6 +23,9 @@ class Recorder:
         self.recording = True
         self.honour_fullgraph = True
         self.directive = -1
+        self.explain = ""
+        self.details: list[str] = []
+        self.runs: dict[str, int] = {}
         self.notes: list[str] = []
         self._waiting: list[KnownMark] = []
         self._quiet_seconds = 3.0
@@ -67,12 +70,12 @@ class Recorder:
         if seen is not None:
             self._waiting = [known for known in self._waiting if not _is_at(known, seen)]
 
-    def called(self, mark: int, describe: Callable[[], str]) -> bool:
-        """Count a call of a compiled callable; True when the program may be ended now."""
+    def called(self, mark: int, describe: Callable[[], str]) -> None:
+        """Count a call of a compiled callable, and note inputs that were not seen before."""
         self.reached(mark)
         self._calls_since += 1
         if not self.recording:
-            return False
+            return
         inputs = self._inputs.setdefault(mark, set())
         self._described[mark] = described = self._described.get(mark, 0) + 1
         if len(inputs) < _MOST_INPUTS and described <= _MOST_DESCRIBED:
@@ -80,12 +83,13 @@ class Recorder:
             if summary not in inputs:
                 inputs.add(summary)
                 self.send(CallSeen(mark, summary, self.directive))
-        return self._shown_enough()
 
-    def _shown_enough(self) -> bool:
+    @property
+    def shown_enough(self) -> bool:
+        """Whether the program may be ended now: every mark was called, and for a while nothing new has come."""
         every_mark = not self._waiting and self._called.issuperset(self._marks)
         quiet = time.monotonic() - self._last_record
-        return every_mark and self._calls_since >= self._quiet_calls and quiet >= self._quiet_seconds
+        return self.recording and every_mark and self._calls_since >= self._quiet_calls and quiet >= self._quiet_seconds
 
 
 def _is_at(known: KnownMark, seen: MarkSeen) -> bool:

@@ -1,0 +1,96 @@
+"""Everything that is put in place around a program so that its compiles are recorded, and taken away again."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from . import compiling, dynamo
+from .listening import LimitHandler, TraceHandler
+from .marks import Marks
+from .protocol import Explained, Place
+from .recorder import Recorder
+
+
+class Session:
+    """One recording. `on_enough` is called, inside the user's call, once the program may be ended."""
+
+    def __init__(self, recorder: Recorder, on_enough: Callable[[], None]) -> None:
+        self.marks = Marks(recorder)
+        self._recorder = recorder
+        self._on_enough = on_enough
+        disabled: dict[int, Place] = {}
+        handler = TraceHandler(recorder, self.marks, disabled)
+        self._undo = [
+            dynamo.patch(torch, "compile", functools.partial(compiling.recording_compile, recorder=recorder, marks=self.marks)),
+            *(
+                dynamo.patch(owner, "disable", functools.partial(compiling.noting_disable, disabled=disabled))
+                for owner in dynamo.disable_owners()
+            ),
+            compiling.watch_calls(recorder, self.marks, self._called),
+            dynamo.watch_lines(handler.line),
+            dynamo.listen(dynamo.TRACE_LOGGER, handler, logging.DEBUG),
+            dynamo.listen(dynamo.LIMIT_LOGGER, LimitHandler(recorder, self.marks), logging.WARNING),
+        ]
+        dynamo.skip_folder_of(__package__)
+        if not recorder.honour_fullgraph:
+            dynamo.allow_scalar_capture()
+
+    def end(self) -> None:
+        """Take everything back."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _called(self, mark: int, values: Any) -> None:
+        if self._recorder.explain and self.marks.is_called(mark, self._recorder.explain):
+            self._explain(mark, values)
+        if self._recorder.shown_enough:
+            self._on_enough()
+
+    def _explain(self, mark: int, values: Any) -> None:
+        """Hand this call to PyTorch's own explain, and end the program with it."""
+        self._recorder.explain = ""
+        text = dynamo.explanation(self.marks.target(mark), values.get("args", ()), values.get("kwargs", {}))
+        self._recorder.send(Explained("explain", "", text))
+        self._on_enough()
+
+    def eager_verdict(self, error: BaseException) -> tuple[int, str]:
+        """For an exception that came out of a compiled call: its mark, and what the same call does without compiling.
+
+        The call is made again, with the inputs as the failed one left them. Returns (-1, "") where no compiled call is on its stack.
+        """
+        step = error.__traceback__
+        while step is not None:
+            mark = self.marks.of_frame(step.tb_frame)
+            if mark is not None:
+                values = step.tb_frame.f_locals
+                return mark, self._again(mark, values.get("args", ()), values.get("kwargs", {}), error)
+            step = step.tb_next
+        return -1, ""
+
+    def _again(self, mark: int, args: Any, kwargs: Any, error: BaseException) -> str:
+        target = self.marks.target(mark)
+        recording, self._recorder.recording = self._recorder.recording, False
+        try:
+            dynamo.without_compiling(lambda: target(*args, **kwargs))
+        except Exception as other:
+            return (
+                "raises" if type(other) is type(error) or dynamo.is_compiler_error(error) else f"differs: {type(other).__name__}: {other}"
+            )
+        finally:
+            self._recorder.recording = recording
+        return "returns"
+
+
+def warm_up() -> None:
+    """Compile something small, so that the first real trace pays for no imports; nothing of it stays behind."""
+    session = Session(Recorder(lambda message: None), lambda: None)
+    try:
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    finally:
+        dynamo.reset()
+        session.end()

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from harness import Harness
 from hypothesis import HealthCheck, settings
+
+from harness import Harness
 
 settings.register_profile("default", max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("full", max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import threading
 import uuid
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +19,9 @@ from graphbreak.core.requests import AnalysisRequest, Settings
 from graphbreak.core.source import SourceFile
 from graphbreak.tracer.engine import Engine
 from graphbreak.tracer.files import read_source
+
+INTERPRETER = os.environ.get("GRAPHBREAK_TEST_PYTHON") or sys.executable
+"""The Python of the workers: the one that runs the tests, or another one with another torch (`make test-torch`)."""
 
 _MARKER = "GRAPHBREAK_TEST_WORKERS"
 _T = TypeVar("_T")
@@ -88,11 +93,11 @@ class Harness:
             source,
             folder,
             (folder,),
-            settings or Settings(interpreter=sys.executable, timeout=timeout),
+            settings or Settings(interpreter=INTERPRETER, timeout=timeout),
             overlay={str(name): unsaved for name, unsaved in (overlay or {}).items()},
             run_unmarked=run_unmarked,
         )
-        return self._submit(self.engine.analyse(request, lambda sentence: None))
+        return self.submit(self.engine.analyse(request, lambda sentence: None))
 
     def write_and_analyse(self, path: Path, text: str, *, timeout: float = 60.0) -> Report:
         """The report of a file that is first written."""
@@ -115,13 +120,35 @@ class Harness:
 
     def close(self) -> None:
         """End the engine with its workers and its loop."""
-        self._submit(self.engine.close()).result(60)
+        self.submit(self._end()).result(60)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
 
-    def _submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+    async def _end(self) -> None:
+        await self.engine.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            await asyncio.wait(others, timeout=20)
+
+    def submit(self, work: Coroutine[Any, Any, _T]) -> Future[_T]:
+        """Start work in the engine's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+@lru_cache(maxsize=1)
+def worker_versions() -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The versions of the workers' Python and of their torch, each as (major, minor)."""
+    ask = "import sys, importlib.metadata as m; print(*sys.version_info[:2], *m.version('torch').split('.')[:2])"
+    answer = subprocess.run([INTERPRETER, "-c", ask], capture_output=True, text=True, check=True, timeout=60).stdout
+    numbers = tuple(int(part) for part in answer.split())
+    return numbers[:2], numbers[2:]
+
+
+def worker_has(module: str) -> bool:
+    """Whether the workers' Python can import a module."""
+    ask = f"import importlib.util as u; raise SystemExit(u.find_spec({module!r}) is None)"
+    return subprocess.run([INTERPRETER, "-c", ask], capture_output=True, check=False, timeout=60).returncode == 0
 
 
 def of_kind(report: Report, *kinds: Kind) -> list[Diagnostic]:

@@ -215,7 +215,11 @@ def test_one_cause_reaches_several_marks() -> None:
 
 
 def test_the_report_that_says_most_is_kept() -> None:
-    text = SKIP + PRINT.partition(": ")[2] + "\n*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"
+    text = (
+        SKIP
+        + PRINT.partition(": ")[2]
+        + "\n*** While handling this graph break, another graph break occurred: ***\n\ngraph break in loop\n"
+    )
     (cause,) = causes_of(seen(PRINT_LOG), seen(PRINT_LOG, text=text), seen(PRINT_LOG))
     assert cause.reason.in_loop
     assert cause.reason.hints == ("Move it.",)

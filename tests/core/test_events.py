@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from graphbreak.core.events import Reason, parse_reason, without_addresses
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from graphbreak.core.events import Reason, parse_reason, without_addresses
 
 PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html"
 EXPLANATION = "Dynamo does not know how to trace builtin operator `print` with argument types ['str'] (has_kwargs False)"
@@ -150,7 +151,22 @@ def test_texts_without_a_reason_have_an_empty_one(text: str) -> None:
 
 
 PARTS = st.sampled_from(
-    [BODY, LINK, STACK, LOOP, ATTRIBUTION, CALL_HEADER, SKIP_HEADER, "Graph Break Reason: ", "\n\n", "  Hint: a\n", "\r\n", ":\n\n", "\x00", "🎉"]
+    [
+        BODY,
+        LINK,
+        STACK,
+        LOOP,
+        ATTRIBUTION,
+        CALL_HEADER,
+        SKIP_HEADER,
+        "Graph Break Reason: ",
+        "\n\n",
+        "  Hint: a\n",
+        "\r\n",
+        ":\n\n",
+        "\x00",
+        "🎉",
+    ]
 )
 
 

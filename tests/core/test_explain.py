@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from graphbreak.core.causes import Cause, CauseKey
 from graphbreak.core.events import Reason, parse_reason
 from graphbreak.core.explain import break_message, caller_message, escaped, hover_markdown
 from graphbreak.core.findings import CompiledFrame, Cost, Diagnostic, Effect, Kind, Severity, StackFrame
 from graphbreak.core.source import Span
-from hypothesis import given
-from hypothesis import strategies as st
 
 SPAN = Span.at(6, 4, 6, 16)
 PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html"
@@ -129,7 +130,9 @@ def test_every_part_of_a_hover_is_escaped(text: str) -> None:
 
 
 def test_a_link_in_the_users_message_is_not_taken_for_pytorchs_page() -> None:
-    text = f"Graph Break Reason: User break\n  Explanation: see https://a)[b](command:c)/gb1.html\n\n For more details, please visit: {PAGE}\n"
+    text = (
+        f"Graph Break Reason: User break\n  Explanation: see https://a)[b](command:c)/gb1.html\n\n For more details, please visit: {PAGE}\n"
+    )
     reason = parse_reason(text)
     assert (reason.code, reason.url) == ("GB0059", PAGE)
     assert parse_reason(text.partition("\n\n")[0]).url == ""
@@ -148,7 +151,8 @@ def test_a_hover_says_all_that_is_known() -> None:
             url=PAGE,
         )
     )
-    assert markdown.split("\n\n") == [
+    *parts, cost, page = markdown.split("\n\n")
+    assert parts == [
         "**Graph break** `GB0059`",
         "Graph break: no `print`.",
         "Dynamo cannot.",
@@ -158,9 +162,10 @@ def test_a_hover_says_all_that_is_known() -> None:
         "- [main.py:3](file:///w/main.py#L3) in `big`\n- [a (1).py:7](file:///w/a%20%281%29.py#L7) in `<lambda>` (library)",
         "**Frames**",
         "- `big` (main.py:1): split here\n- `util` (main.py:6): runs wholly in eager mode",
-        "`big`: 3 graphs with 1 operation captured in the traced run. It stands in a loop.",
-        f"[GB0059 on PyTorch's site]({PAGE})",
     ]
+    assert "`big`: 3 graphs with 1 operation" in cost
+    assert "in a loop" in cost
+    assert page == f"[GB0059 on PyTorch's site]({PAGE})"
 
 
 def test_a_caller_leaves_the_explanation_to_its_cause() -> None:

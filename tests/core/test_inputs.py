@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from graphbreak.core.inputs import PlannedRun, plan_runs
 from graphbreak.core.marks import find_marks
 from graphbreak.core.source import SourceFile

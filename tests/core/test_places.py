@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from graphbreak.core.places import definition_at, definition_line, in_loop, name_span, span_of
 from graphbreak.core.source import SourceFile, Span
 from graphbreak.worker.protocol import Place

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from graphbreak.core.source import Edit, Position, SourceFile, Span, moved
 from hypothesis import given
 from hypothesis import strategies as st
+
+from graphbreak.core.source import Edit, Position, SourceFile, Span, moved
 
 PIECES = st.lists(st.sampled_from(["a", "b c", "é", "漢", "🎉", "\t", "\n", "\r\n", "\x0c"]), max_size=12).map("".join)
 ANY_TEXT = st.text(st.sampled_from("ab é漢🎉\t\n\r\x0b\x0c\x85\u2028"), max_size=40)
@@ -90,9 +91,7 @@ def test_a_file_keeps_the_line_end_that_it_uses(text: str, newline: str) -> None
     assert source_of(text).newline == newline
 
 
-@pytest.mark.parametrize(
-    ("line", "start", "end"), [("    x = 1  ", 4, 9), ("\tx", 1, 2), ("", 0, 0), ("   ", 3, 3), ("x  # why", 0, 8)]
-)
+@pytest.mark.parametrize(("line", "start", "end"), [("    x = 1  ", 4, 9), ("\tx", 1, 2), ("", 0, 0), ("   ", 3, 3), ("x  # why", 0, 8)])
 def test_a_statement_span_leaves_out_the_white_space_around(line: str, start: int, end: int) -> None:
     assert source_of(line).statement_span(0) == Span.at(0, start, 0, end)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from graphbreak.core.workspace import Workspace
 
 WORKSPACE = Workspace(("/home/me/project", "C:\\work"), ("/usr/lib/python3.11", "/home/me/project/py/lib"), "/home/me/project/torch")

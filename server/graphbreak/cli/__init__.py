@@ -15,6 +15,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from ..lsp.server import run_stdio
 
         return run_stdio()
+    if options.command == "explain":
+        from .explain import explain
+
+        return explain(options)
+    if options.command == "rule":
+        from .rule import rule
+
+        return rule(options)
     from .check import check
 
     return check(options)
@@ -32,7 +40,21 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
     check.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one run may take (default 60)")
     check.add_argument("--jobs", type=_count, default=1, metavar="N", help="how many files to trace at once (default 1)")
+    check.add_argument("--baseline", metavar="FILE", help="do not report what was there when this file was written")
+    check.add_argument("--write-baseline", metavar="FILE", help="write what is found to this file, and report it as known")
     check.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    explain = commands.add_parser("explain", help="print PyTorch's own explain report for one function")
+    explain.add_argument("target", metavar="FILE::NAME", help="a function of a file by its qualified name, such as train.py::Net.forward")
+    explain.add_argument("--graphs", action="store_true", help="print each graph's code too")
+    explain.add_argument("--guards", action="store_true", help="print the guards too")
+    explain.add_argument("--bytecode", action="store_true", help="print the original and the modified bytecode too")
+    explain.add_argument("--decompiled", action="store_true", help="print the modified bytecode as Python, where depyf is installed")
+    explain.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
+    explain.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that the run may take (default 60)")
+    rule = commands.add_parser("rule", help="say what a graph break type means and what to do about it; without one, list the pages")
+    rule.add_argument("rule", nargs="*", metavar="CODE", help="a code such as GB0170 (or gb170, 170), or PyTorch's name of the type")
+    rule.add_argument("--python", metavar="INTERPRETER", help="the Python whose torch says what a type without a page of ours means")
+    rule.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     commands.add_parser("server", help="speak the language server protocol on standard input and output")
     return parser
 

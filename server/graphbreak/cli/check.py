@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..core.baseline import BaselineError
+from ..core.cost import by_cost
 from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
 from ..core.marks import find_marks
 from ..core.requests import AnalysisRequest, Settings
 from ..core.source import SourceFile
+from ..core.unused import still_unused
 from ..tracer.engine import Engine
 from ..tracer.files import read_source
 
@@ -23,21 +26,22 @@ _COUNTING = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RAISED})
 
 @dataclass(frozen=True)
 class Result:
-    """What one `check` found, over all its files. `problems` are sentences for the user."""
+    """What one `check` found, over all its files. `problems` are sentences for the user; `troubled` says that some are about the runs."""
 
     environment: Environment
     functions: tuple[FunctionResult, ...]
     diagnostics: tuple[Diagnostic, ...]
     problems: tuple[str, ...]
     sources: dict[str, SourceFile]
+    troubled: bool = False
 
     @property
     def status(self) -> int:
         """The exit status of the contract: 1 for breaks, 2 where something could not be analysed and nothing was found, else 0."""
-        if any(diagnostic.kind in _COUNTING and not diagnostic.ignored for diagnostic in self.diagnostics):
+        if any(diagnostic.kind in _COUNTING and diagnostic.is_shown for diagnostic in self.diagnostics):
             return 1
         unknown = any(function.outcome is not Outcome.TRACED for function in self.functions)
-        return 2 if unknown or (self.problems and not self.functions) else 0
+        return 2 if unknown or (self.troubled and not self.functions) else 0
 
 
 def check(options: argparse.Namespace) -> int:
@@ -46,9 +50,11 @@ def check(options: argparse.Namespace) -> int:
     if missing:
         print(f"graphbreak: there is no {missing[0]}", file=sys.stderr)
         return 2
-    settings = Settings(interpreter=options.python, timeout=options.timeout)
-    reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs))
-    result = _with_choice(merged(reports, unreadable), options.select, options.ignore)
+    try:
+        result = _result(options)
+    except BaselineError as error:
+        print(f"graphbreak: {error}", file=sys.stderr)
+        return 2
     if options.format == "json":
         from .json_output import print_json
 
@@ -58,6 +64,26 @@ def check(options: argparse.Namespace) -> int:
 
         print_text(result, sys.stdout, options.color)
     return result.status
+
+
+def _result(options: argparse.Namespace) -> Result:
+    """Analyse, and leave out what the options and the baseline leave out. Raises BaselineError."""
+    from .baseline import BaselineFile
+
+    written = BaselineFile(options.write_baseline) if options.write_baseline else None
+    baseline = BaselineFile(options.baseline) if options.baseline and written is None else None
+    known = baseline.read() if baseline is not None else []
+    if written is not None:
+        written.check_folder()
+    settings = Settings(interpreter=options.python, timeout=options.timeout)
+    reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs))
+    result = _with_choice(merged(reports, unreadable), options.select, options.ignore)
+    if written is not None:
+        known = written.entries(result)
+        written.write(known)
+        print(f"graphbreak: wrote {len(known)} entr{'y' if len(known) == 1 else 'ies'} to {written.path}", file=sys.stderr)
+    used = written or baseline
+    return used.applied(known, result) if used is not None else result
 
 
 def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
@@ -97,7 +123,7 @@ async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jo
         if not named and not _concerns_us(source):
             return None
         async with turn:
-            return await engine.analyse(_request(source, settings, named), lambda sentence: None)
+            return await engine.analyse(request_for(source, settings, named), lambda sentence: None)
 
     try:
         reports = await asyncio.gather(*(one(path, named) for path, named in files))
@@ -111,7 +137,8 @@ def _concerns_us(source: SourceFile) -> bool:
     return bool(marks.marks or marks.stray)
 
 
-def _request(source: SourceFile, settings: Settings, named: bool) -> AnalysisRequest:
+def request_for(source: SourceFile, settings: Settings, named: bool) -> AnalysisRequest:
+    """The request for a file on the command line: its workspace is the working directory, or its own folder outside of that."""
     here = os.getcwd()
     folder = os.path.dirname(source.path)
     inside = source.path.startswith(here.rstrip(os.sep) + os.sep)
@@ -131,7 +158,8 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
     functions = [row for row in rows.values() if row.outcome is Outcome.TRACED or (row.mark_path, row.mark_span) not in traced]
     known = {f"not-analysed:{row.mark_path}:{row.name}" for row in functions if row.outcome is not Outcome.TRACED}
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
-    for diagnostic in (diagnostic for report in reports for diagnostic in report.diagnostics):
+    found = (diagnostic for report in reports for diagnostic in report.diagnostics)
+    for diagnostic in still_unused(found, (report.used_ignores for report in reports)):
         same = (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
         if diagnostic.kind is Kind.NOT_ANALYSED and diagnostic.functions and diagnostic.id not in known:
             continue
@@ -141,9 +169,10 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
     return Result(
         next((report.environment for report in reports if report.environment.torch), reports[0].environment if reports else Environment()),
         tuple(sorted(functions, key=lambda row: (row.mark_path, row.mark_span, row.name))),
-        tuple(sorted(diagnostics.values(), key=lambda found: (found.path, found.span, found.kind.value, found.code, found.id))),
+        tuple(by_cost(list(diagnostics.values()))),
         (*problems, *dict.fromkeys(sentence for report in reports for sentence in report.problems)),
         {path: source for report in reports for path, source in report.sources.items()},
+        bool(problems) or any(set(report.problems) - set(report.settings_problems) for report in reports),
     )
 
 

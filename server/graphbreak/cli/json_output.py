@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, TextIO
 
-from ..core.findings import CompiledFrame, Diagnostic, Fix, FunctionResult, Related, StackFrame
+from ..core.findings import CompiledFrame, Cost, Diagnostic, Fix, FunctionResult, Region, Related, StackFrame
 from ..core.source import Span
 from .check import Result
 
@@ -57,11 +57,24 @@ def _function(function: FunctionResult) -> dict[str, Any]:
         "breaks": function.breaks,
         "skipped": function.skipped,
         "seconds": function.seconds,
+        "recompiles": function.recompiles,
+        "regions": [_region(region) for region in function.regions],
     }
 
 
+def _region(region: Region) -> dict[str, Any]:
+    place = {"path": shown_path(region.path), "start": region.start + 1, "end": region.end + 1}
+    return {**place, "state": region.state, "graphs": list(region.graphs)}
+
+
+def _cost(cost: Cost | None) -> dict[str, Any] | None:
+    if cost is None:
+        return None
+    around = {"ops_before": cost.ops_before, "ops_after": cost.ops_after, "frames": cost.frames}
+    return {"graphs": cost.graphs, "hits": cost.hits, "in_loop": cost.in_loop, **around}
+
+
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
-    cost = diagnostic.cost
     return {
         "path": shown_path(diagnostic.path),
         "range": _range(diagnostic.span),
@@ -77,10 +90,12 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "stack": [_stack_frame(frame) for frame in diagnostic.stack],
         "frames": [_compiled_frame(frame) for frame in diagnostic.frames],
         "related": [_related(place) for place in diagnostic.related],
-        "cost": {"graphs": cost.graphs, "hits": cost.hits, "in_loop": cost.in_loop} if cost is not None else None,
+        "cost": _cost(diagnostic.cost),
         "ignored": diagnostic.ignored,
+        "baselined": diagnostic.baselined,
         "fixes": [_fix(fix) for fix in diagnostic.fixes],
         "cause": diagnostic.id,
+        "caused_by": diagnostic.caused_by or None,
     }
 
 

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from ..core.explain import cost_words
 from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Severity
 from ..core.source import SourceFile
 from .check import Result
@@ -28,7 +29,7 @@ def print_text(result: Result, out: TextIO, color: str = "auto") -> None:
 
 
 def _lines(result: Result) -> Iterator[Text]:
-    shown = [diagnostic for diagnostic in result.diagnostics if not diagnostic.ignored]
+    shown = [diagnostic for diagnostic in result.diagnostics if diagnostic.is_shown]
     for diagnostic in shown:
         if diagnostic.kind is not Kind.CALLER:
             callers = [other for other in shown if other.kind is Kind.CALLER and other.id == diagnostic.id]
@@ -63,6 +64,8 @@ def _entry(diagnostic: Diagnostic, callers: list[Diagnostic], sources: dict[str,
     if diagnostic.stack:
         chain = " → ".join(f"{frame.function} ({shown_path(frame.path)}:{frame.line + 1})" for frame in diagnostic.stack)
         yield _field("stack", chain)
+    if diagnostic.cost is not None and diagnostic.kind in (Kind.BREAK, Kind.SKIPPED, Kind.INTENDED):
+        yield _field("cost", cost_words(diagnostic))
     for caller in callers:
         where = f"{shown_path(caller.path)}:{caller.span.start.line + 1}:{caller.span.start.column + 1}"
         code = sources[caller.path].slice(caller.span).partition("\n")[0] if caller.path in sources else ""
@@ -114,16 +117,20 @@ def _count(number: int, word: str) -> str:
 
 
 def _summary(result: Result) -> Text:
-    kinds = [diagnostic.kind for diagnostic in result.diagnostics if not diagnostic.ignored]
-    ignored = sum(diagnostic.ignored and diagnostic.kind is not Kind.CALLER for diagnostic in result.diagnostics)
+    kinds = [diagnostic.kind for diagnostic in result.diagnostics if diagnostic.is_shown]
+    causes = [diagnostic for diagnostic in result.diagnostics if diagnostic.kind is not Kind.CALLER]
+    ignored = sum(diagnostic.ignored for diagnostic in causes)
+    baselined = sum(diagnostic.baselined and not diagnostic.ignored for diagnostic in causes)
     unknown = sum(function.outcome is not Outcome.TRACED for function in result.functions)
     if not result.functions:
-        return Text("No function is marked for torch.compile in what was checked." if not result.problems else "Nothing was analysed.")
+        return Text("No function is marked for torch.compile in what was checked." if not result.troubled else "Nothing was analysed.")
     words = [_count(kinds.count(Kind.BREAK) + kinds.count(Kind.SKIPPED), "graph break")]
     words += [f"{kinds.count(Kind.SKIPPED)} of them leaving a whole function eager"] if Kind.SKIPPED in kinds else []
     words += [f"{kinds.count(Kind.INTENDED)} intended"] if Kind.INTENDED in kinds else []
     words += [f"{kinds.count(Kind.RAISED)} raised"] if Kind.RAISED in kinds else []
     words += [f"{ignored} ignored"] if ignored else []
+    words += [f"{baselined} in the baseline"] if baselined else []
+    words += [_count(kinds.count(Kind.UNUSED_IGNORE), "unused ignore")] if Kind.UNUSED_IGNORE in kinds else []
     functions = _count(len(result.functions), "compiled function")
     tail = f"; {unknown} not analysed" if unknown else ""
     torch = f" (torch {result.environment.torch}, Python {result.environment.python})" if result.environment.torch else ""

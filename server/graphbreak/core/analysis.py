@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..fixes import fixes_for
 from ..fixes.model import FixContext
-from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Job, KnownMark
+from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Job, KnownMark, Recompiled
 from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
 from .causes import Cause, gather_causes
 from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
@@ -16,15 +16,22 @@ from .ignores import with_ignores
 from .inputs import PlannedRun, plan_runs
 from .marks import Marks, find_marks
 from .places import Sources
+from .project import Projects, no_project
+from .reach import reach_of
+from .recompiles import recompile_diagnostics
+from .regions import regions_of
 from .requests import AnalysisRequest
 from .source import SourceFile
 from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, Tracer, WorkerDied
+from .unused import check_ignores
 from .workspace import Workspace
 
 Progress = Callable[[str], None]
 
 
-async def analyse(request: AnalysisRequest, tracer: Tracer, interpreter: str, sources: Sources, progress: Progress) -> Report:
+async def analyse(
+    request: AnalysisRequest, tracer: Tracer, interpreter: str, sources: Sources, progress: Progress, projects: Projects = no_project
+) -> Report:
     """Find the marks of one file, run it, and place what PyTorch said of them. Raises nothing that user code can cause."""
     marks = find_marks(request.source)
     parts = []
@@ -39,7 +46,7 @@ async def analyse(request: AnalysisRequest, tracer: Tracer, interpreter: str, so
             again = await _trace(request, planned, tracer, interpreter, honour_fullgraph=False)
             part = _with_further(part, _understand(request, planned, again, sources))
         parts.append(part)
-    return _report(request, marks, parts, sources) if parts or marks.problem is None else _unreadable(request, marks)
+    return _report(request, marks, parts, sources, projects) if parts or marks.problem is None else _unreadable(request, marks)
 
 
 def _read_after_all(request: AnalysisRequest, run: Run) -> bool:
@@ -80,14 +87,20 @@ def _understand(request: AnalysisRequest, planned: PlannedRun, run: Run, sources
     rows = traced_functions(request.source.path, planned, run, sources)
     causes = gather_causes(run.of(BreakSeen), run.of(FrameCompiled), workspace, sources)
     part = _Part(run, rows, causes, workspace)
-    part.diagnostics = break_diagnostics(causes, rows, workspace, sources)
+    part.diagnostics = break_diagnostics(causes, rows, run, workspace, sources)
+    part.diagnostics += recompile_diagnostics(run, rows, workspace, sources)
     broken = any(record.error for record in run.of(BreakSeen))
     for failure in run.of(Failure):
         if not (failure.compiler and broken):
             raised = raised_diagnostic(failure, rows, workspace, sources)
             part.diagnostics += [raised] if raised is not None else []
-    part.rows = [_counted(row, part.diagnostics) for row in rows]
+    part.rows = [_counted(_with_regions(row, run, workspace, sources), part.diagnostics) for row in rows]
     return part
+
+
+def _with_regions(row: Traced, run: Run, workspace: Workspace, sources: Sources) -> Traced:
+    recompiles = sum(record.mark in row.numbers for record in run.of(Recompiled))
+    return replace(row, result=replace(row.result, recompiles=recompiles, regions=regions_of(row.numbers, run, workspace, sources)))
 
 
 def _counted(row: Traced, diagnostics: Sequence[Diagnostic]) -> Traced:
@@ -115,9 +128,15 @@ def _with_further(first: _Part, again: _Part) -> _Part:
     result = _Part(again.run if late else first.run, [], [*first.causes, *again.causes], first.workspace)
     result.run = replace(first.run, messages=(*first.run.messages, *again.run.of(GraphSeen)))
     result.diagnostics = first.diagnostics + further
-    kept = [row for row in first.rows if not any(_same(row, other) for other in late)]
+    kept = [_with_regions_of(row, again.rows) for row in first.rows if not any(_same(row, other) for other in late)]
     result.rows = [_counted(row, result.diagnostics) for row in (*kept, *late)]
     return result
+
+
+def _with_regions_of(row: Traced, others: Sequence[Traced]) -> Traced:
+    """A function that stopped at its first break shows the regions of the run that went on."""
+    other = next((other for other in others if _same(row, other)), None)
+    return replace(row, result=replace(row.result, regions=other.result.regions)) if other is not None and row.result.fullgraph else row
 
 
 def _same(row: Traced, other: Traced) -> bool:
@@ -166,7 +185,7 @@ def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
     )
 
 
-def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources: Sources) -> Report:
+def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources: Sources, projects: Projects) -> Report:
     path = request.source.path
     rows = [row for part in parts for row in part.rows]
     diagnostics = [diagnostic for part in parts for diagnostic in part.diagnostics]
@@ -179,8 +198,7 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         | {frame.path for diagnostic in diagnostics for frame in diagnostic.stack if not frame.library}
     )
     texts = {name: source for name in sorted(named | {path}) if (source := sources(name)) is not None}
-    ignores = {name: find_marks(source).ignores for name, source in texts.items()}
-    diagnostics = with_ignores(_distinct(diagnostics), ignores, request.settings.ignore, sources)
+    diagnostics, used_ignores = _ignoring(request, _distinct(diagnostics), rows, parts, texts, projects)
     context = _fix_context(rows, parts, texts)
     return Report(
         path=path,
@@ -190,9 +208,32 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         environment=next((part.run.environment for part in parts), Environment()),
         problems=tuple(sentence for part in parts if (sentence := _problem(path, part.run))),
         output="".join(part.run.output for part in parts),
+        used_ignores=used_ignores,
         sources=texts,
         stale=bool(parts) and not any(_shows_something(part.run) for part in parts),
     )
+
+
+def _ignoring(
+    request: AnalysisRequest,
+    diagnostics: Sequence[Diagnostic],
+    rows: Sequence[Traced],
+    parts: Sequence[_Part],
+    texts: Mapping[str, SourceFile],
+    projects: Projects,
+) -> tuple[list[Diagnostic], frozenset[str]]:
+    """The diagnostics with those marked that are to be ignored, those for comments that ignore nothing, and the ids of those that do."""
+    marks = {path: find_marks(source) for path, source in texts.items()}
+    everywhere = {code.upper() for code in request.settings.ignore}
+
+    def hidden(path: str, code: str) -> bool:
+        return code.upper() in everywhere or projects(path).hides(path, code)
+
+    shown = with_ignores(diagnostics, {path: found.ignores for path, found in marks.items()}, hidden, texts.get)
+    own = [texts[path] for path in texts if path == request.source.path or any(part.workspace.owns(path) for part in parts)]
+    reach = reach_of([part.run for part in parts])
+    idle, used = check_ignores([(source, marks[source.path]) for source in own], diagnostics, [row.result for row in rows], reach)
+    return [*shown, *with_ignores(idle, {}, hidden, texts.get)], used
 
 
 def _shows_something(run: Run) -> bool:

@@ -5,27 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..worker.protocol import Failure, Place
+from ..worker.protocol import Failure, FrameCompiled, Place
 from .causes import Cause
 from .comments import Directive
+from .cost import cost_of, is_consequence
 from .explain import break_message, caller_message
-from .findings import Cost, Diagnostic, Kind, Outcome, Related, Severity, StackFrame
+from .findings import Diagnostic, Kind, Outcome, Related, Severity, StackFrame
 from .functions import Traced, failure_text, mark_span
 from .places import Sources, in_loop, span_of
+from .registry import page_url
 from .source import Span
+from .tracing import Finished, Run
 from .workspace import Workspace
 
 _USER_BREAKS = ("Call to `torch._dynamo.graph_break()`",)
-_PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/{}.html"
 
 
-def break_diagnostics(causes: Sequence[Cause], rows: Sequence[Traced], workspace: Workspace, sources: Sources) -> list[Diagnostic]:
+def break_diagnostics(
+    causes: Sequence[Cause], rows: Sequence[Traced], run: Run, workspace: Workspace, sources: Sources
+) -> list[Diagnostic]:
     """The diagnostics of all causes that reach one of the rows: each cause's own, then those of its callers."""
     found: list[Diagnostic] = []
+    earlier: list[Diagnostic] = []
     for cause in causes:
         reached = [row for row in rows if row.numbers.intersection(cause.marks)]
         if reached:
-            main = _cause_diagnostic(cause, reached, workspace, sources)
+            main = _with_earlier(_cause_diagnostic(cause, reached, run, workspace, sources), earlier)
+            earlier.append(main)
             found.append(main)
             found += [_caller_diagnostic(cause, main, path, span) for path, span in cause.callers]
     return found
@@ -47,11 +53,26 @@ def _intended(cause: Cause, workspace: Workspace) -> bool:
     return cause.intent is not None and workspace.owns(cause.intent.file)
 
 
-def _cause_diagnostic(cause: Cause, reached: Sequence[Traced], workspace: Workspace, sources: Sources) -> Diagnostic:
+def _with_earlier(diagnostic: Diagnostic, earlier: Sequence[Diagnostic]) -> Diagnostic:
+    """Linked to the break that it follows from: the nearest earlier one of the same function, where PyTorch says that there is one."""
+    if not is_consequence(diagnostic):
+        return diagnostic
+    same = [other for other in earlier if set(other.functions) & set(diagnostic.functions) and other.kind is not Kind.INTENDED]
+    near = [other for other in same if other.path == diagnostic.path] or same
+    if not near:
+        return diagnostic
+    cause = near[-1]
+    link = Related(cause.path, cause.span, f"may be caused by this earlier break: {cause.gb_type}")
+    return replace(diagnostic, caused_by=cause.caused_by or cause.id, related=(*diagnostic.related, link))
+
+
+def _cause_diagnostic(cause: Cause, reached: Sequence[Traced], run: Run, workspace: Workspace, sources: Sources) -> Diagnostic:
     kind = kind_of(cause, workspace)
     severity = {Kind.INTENDED: Severity.INFORMATION}.get(kind, Severity.WARNING)
     key, reason = cause.key, cause.reason
     loop = reason.in_loop or in_loop(sources(key.path), key.span)
+    graphs, ops = sum(row.result.graphs for row in reached), sum(row.result.ops for row in reached)
+    runs = run.end.ended.runs if isinstance(run.end, Finished) else {}
     return Diagnostic(
         id=key.id,
         path=key.path,
@@ -63,12 +84,12 @@ def _cause_diagnostic(cause: Cause, reached: Sequence[Traced], workspace: Worksp
         gb_type=reason.gb_type,
         explanation=reason.explanation,
         hints=reason.hints,
-        url=reason.url or (_PAGE.format(reason.code.lower()) if reason.code else ""),
+        url=reason.url or (page_url(reason.code) if reason.code else ""),
         functions=tuple(dict.fromkeys(row.result.name for row in reached)),
         stack=cause.stack,
         frames=tuple(cause.frames),
         related=tuple(_related(cause, workspace)),
-        cost=Cost(sum(row.result.graphs for row in reached), len(cause.stacks), loop, sum(row.result.ops for row in reached)),
+        cost=cost_of(cause.records, run.of(FrameCompiled), runs, graphs, ops, loop),
         context=reason.context,
     )
 
@@ -133,7 +154,6 @@ def raised_diagnostic(failure: Failure, rows: Sequence[Traced], workspace: Works
     stack = tuple(
         StackFrame(frame.file, frame.line - 1, frame.function, not workspace.owns(frame.file)) for frame in _readable(failure, workspace)
     )
-    what = "Fails when compiled: " if failure.compiler else "Raised: "
     frames = {(frame.file, frame.function) for frame in failure.frames}
     reached = [row.result.name for row in rows if (row.result.path, row.result.name.rpartition(".")[2]) in frames]
     return Diagnostic(
@@ -143,10 +163,24 @@ def raised_diagnostic(failure: Failure, rows: Sequence[Traced], workspace: Works
         severity=Severity.ERROR,
         kind=Kind.RAISED,
         code="raised",
-        message=what + failure_text(failure),
+        message=_raised_message(failure),
         functions=tuple(reached),
         stack=stack,
     )
+
+
+def _raised_message(failure: Failure) -> str:
+    """Whether it fails because it is compiled, and how. Dynamo's own error only wraps that of eager mode, which says more."""
+    text = failure_text(failure)
+    verdict, _, eager = failure.eager.partition(": ")
+    eager = eager.strip().partition("\n")[0]
+    if verdict == "raises":
+        return f"Fails in eager mode too: {eager if failure.compiler else text}"
+    if verdict == "returns":
+        return f"Fails only when compiled: {text}"
+    if verdict == "differs":
+        return f"Fails otherwise when compiled: {text}; in eager mode: {eager}"
+    return ("Fails when compiled: " if failure.compiler else "Raised: ") + text
 
 
 def _readable(failure: Failure, workspace: Workspace) -> list[Place]:

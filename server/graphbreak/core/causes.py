@@ -38,6 +38,7 @@ class Cause:
     reason: Reason
     error: bool = False
     marks: list[int] = field(default_factory=list)
+    records: list[BreakSeen] = field(default_factory=list)
     stacks: list[tuple[StackFrame, ...]] = field(default_factory=list)
     callers: dict[tuple[str, Span], list[CompiledFrame]] = field(default_factory=dict)
     frames: dict[CompiledFrame, bool] = field(default_factory=dict)
@@ -77,6 +78,7 @@ def _add(causes: dict[CauseKey, Cause], record: BreakSeen, compiled: FrameCompil
     span = span_of(sources(blamed.file), blamed, f"{reason.gb_type} {reason.explanation}")
     key = CauseKey(blamed.file, span, reason.gb_type, inner.file, inner.line - 1)
     cause = causes.setdefault(key, Cause(key, reason, blamed_above=above))
+    cause.records.append(record)
     cause.error |= record.error
     cause.intent = cause.intent or record.intent
     if (reason.effects and not cause.reason.effects) or len(reason.headers) > len(cause.reason.headers):

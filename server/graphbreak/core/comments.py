@@ -19,6 +19,7 @@ WORD = "graphbreak:"
 _PRAGMA = re.compile(r"#+\s*graphbreak:\s*")
 _COMMENT = re.compile(r"#[^\n]*")
 _IGNORE = re.compile(r"ignore(?P<file>-file)?(?:\s*\[(?P<codes>[^\]]*)\])?(?:[\s:,;]+(?P<reason>.*))?$")
+_CODE = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
 _NEXT_PRAGMA = re.compile(r"\s+#+\s*(?=[a-zA-Z])")
 _MOST_HASHES = 8
 
@@ -41,13 +42,14 @@ class Directive:
 class Ignore:
     """Breaks that are not to be shown: those with one of `codes` (all, where there are none) on `line` (None: in the whole file).
 
-    `span` is the comment from its `#`.
+    `span` is the comment from its `#`, `code_spans` are the codes in it, each where it is written.
     """
 
     codes: tuple[str, ...]
     reason: str
     span: Span
     line: int | None
+    code_spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,10 +124,15 @@ def _ignore(comment: str, start: Position, line: int) -> Ignore | None:
             continue
         text = _NEXT_PRAGMA.split(comment[pragma.end() :], maxsplit=1)[0].rstrip()
         if match := _IGNORE.match(text):
-            codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
-            end = start.column + pragma.end() + len(text)
-            span = Span.at(start.line, start.column + pragma.start(), start.line, end)
-            return Ignore(codes, (match["reason"] or "").strip(), span, None if match["file"] else line)
+            begin = start.column + pragma.end()
+            codes = list(_CODE.finditer(text, match.start("codes"), match.end("codes"))) if match["codes"] else []
+            return Ignore(
+                tuple(code.group() for code in codes),
+                (match["reason"] or "").strip(),
+                Span.at(start.line, start.column + pragma.start(), start.line, begin + len(text)),
+                None if match["file"] else line,
+                tuple(Span.at(start.line, begin + code.start(), start.line, begin + code.end()) for code in codes),
+            )
     return None
 
 

@@ -66,21 +66,25 @@ def _why(reason: Reason) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def hover_markdown(diagnostic: Diagnostic) -> str:
-    """What a hover shows for one diagnostic. Text that came from the user's program is escaped; nothing in it can be a command."""
+def hover_markdown(diagnostic: Diagnostic, page_summary: str = "") -> str:
+    """What a hover shows for one diagnostic. Text that came from the user's program is escaped; nothing in it can be a command.
+    `page_summary` is Markdown of our own on the kind of break."""
     title = {Kind.BREAK: "Graph break", Kind.SKIPPED: "Graph break, function runs eagerly", Kind.CALLER: "Inherited graph break"}
     title |= {Kind.INTENDED: "Intended graph break", Kind.RAISED: "Raised", Kind.RECOMPILE: "Recompiled", Kind.NOT_ANALYSED: "Not analysed"}
+    title |= {Kind.UNUSED_IGNORE: "Unused ignore"}
     parts = [f"**{title[diagnostic.kind]}** `{diagnostic.code}`", escaped(diagnostic.message)]
     if diagnostic.explanation and diagnostic.kind is not Kind.CALLER:
         parts.append(escaped(diagnostic.explanation))
     if diagnostic.hints:
         parts.append("**Hints**\n\n" + "\n".join(f"- {escaped(hint)}" for hint in diagnostic.hints))
+    if page_summary:
+        parts.append(f"**What to do about {_code(diagnostic.code)}**\n\n{page_summary}")
     if diagnostic.stack:
         parts.append("**User stack** (compiled function first)\n\n" + "\n".join(_stack_line(frame) for frame in diagnostic.stack))
     if diagnostic.frames:
         parts.append("**Frames**\n\n" + "\n".join(_frame_line(frame) for frame in diagnostic.frames))
     if diagnostic.cost is not None:
-        parts.append(_cost(diagnostic))
+        parts.append("**Cost**: " + cost_words(diagnostic, quote="`"))
     if diagnostic.url:
         parts.append(f"[{diagnostic.code} on PyTorch's site]({diagnostic.url})")
     return "\n\n".join(parts)
@@ -114,11 +118,19 @@ def _frame_line(frame: CompiledFrame) -> str:
     return f"- {_code(frame.function)} ({escaped(PurePath(frame.path).name)}:{frame.line + 1}): {what}"
 
 
-def _cost(diagnostic: Diagnostic) -> str:
+def cost_words(diagnostic: Diagnostic, quote: str = "") -> str:
+    """What a break costs, in a sentence or two."""
     cost = diagnostic.cost
     assert cost is not None
-    reached = ", ".join(_code(name) for name in diagnostic.functions) or "The function"
-    graphs = f"{cost.graphs} graph{'' if cost.graphs == 1 else 's'}"
-    ops = f" with {cost.ops} operation{'' if cost.ops == 1 else 's'}"
-    loop = " It stands in a loop." if cost.in_loop else ""
-    return f"{reached}: {graphs}{ops} captured in the traced run.{loop}"
+    names = ", ".join(_code(name) if quote else name for name in diagnostic.functions) or "the function"
+    words = [f"{names}: {_count(cost.graphs, 'graph')} with {_count(cost.ops, 'operation')}"]
+    if diagnostic.kind is not Kind.SKIPPED:
+        words.append(f"{_count(cost.ops_before, 'operation')} before it and {cost.ops_after} after it")
+    if cost.frames:
+        words.append(f"{_count(cost.frames, 'frame')} compiled because of it")
+    words.append(f"hit {_count(cost.hits, 'time')}" + (", in a loop" if cost.in_loop else ""))
+    return "; ".join(words) + "."
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

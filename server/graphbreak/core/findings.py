@@ -28,6 +28,8 @@ class Kind(str, Enum):
     """The user asked for this break: a disabled callee or a `graph_break()` call of their own."""
     NOT_ANALYSED = "not-analysed"
     """A marked function that nothing ran, so nothing is known about it."""
+    UNUSED_IGNORE = "unused-ignore"
+    """A comment that asks to ignore what is not there, or a word in it that is no code."""
 
 
 class Severity(str, Enum):
@@ -93,12 +95,19 @@ class Related:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a break costs: graphs and operations of the marks it reaches, distinct chains that hit it, whether it stands in a loop."""
+    """What a break costs.
+
+    `graphs` and `ops` are those of the marks it reaches; `hits` how often the traced run came to it; `ops_before` the operations of the
+    frames it cut short and `ops_after` of those resumed behind it; `frames` how many frames were compiled only because of it.
+    """
 
     graphs: int = 0
     hits: int = 1
     in_loop: bool = False
     ops: int = 0
+    ops_before: int = 0
+    ops_after: int = 0
+    frames: int = 0
 
 
 class Safety(int, Enum):
@@ -150,9 +159,18 @@ class Diagnostic:
     related: tuple[Related, ...] = ()
     cost: Cost | None = None
     ignored: bool = False
+    baselined: bool = False
+    """It was there when the baseline was written, and is treated like an ignored one."""
+    caused_by: str = ""
+    """The `id` of the cause that this one follows from, where PyTorch says that it follows from an earlier one."""
     context: str = ""
     """PyTorch's developer debug context: says which object it was."""
     fixes: tuple[Fix, ...] = ()
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether people are to see it: it is neither ignored nor in the baseline."""
+        return not self.ignored and not self.baselined
 
     def with_fixes(self, fixes: tuple[Fix, ...]) -> Diagnostic:
         """The same diagnostic with the fixes that are offered for it."""
@@ -165,6 +183,17 @@ class InputSet:
 
     source: str
     summary: str
+
+
+@dataclass(frozen=True)
+class Region:
+    """Lines (0-based, both included) of one state: `graph` (in graphs of these numbers), `eager`, or `not-reached` with these inputs."""
+
+    path: str
+    start: int
+    end: int
+    state: str
+    graphs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,6 +215,8 @@ class FunctionResult:
     breaks: int = 0
     skipped: int = 0
     seconds: float = 0.0
+    recompiles: int = 0
+    regions: tuple[Region, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -212,6 +243,10 @@ class Report:
     """Sentences about the run as a whole: what went wrong, in the user's words."""
     output: str = ""
     """The tail of what the program printed."""
+    used_ignores: frozenset[str] = frozenset()
+    """The ids that `unused-ignore` diagnostics would have for those comments that did hide something, see `unused`."""
+    settings_problems: tuple[str, ...] = ()
+    """Those of `problems` that are about the project's settings and say nothing of the run."""
     stale: bool = False
     """Nothing new is known (a syntax error, a run that died before it showed anything): the results before this one stay."""
     sources: dict[str, SourceFile] = field(default_factory=dict, hash=False, compare=False)

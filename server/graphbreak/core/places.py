@@ -48,7 +48,7 @@ def span_of(source: SourceFile | None, place: Place, wanted: str = "") -> Span:
 
 def _without_body(source: SourceFile, span: Span) -> Span:
     """Of a whole compound statement, which is what Python names for `if not ...:`, only what its head asks or goes over."""
-    for node in _nodes_on(source, span.start.line):
+    for node in nodes_on(source, span.start.line):
         if isinstance(node, ast.stmt) and hasattr(node, "body") and node_span(source, node) == span:
             head = getattr(node, "test", None) or getattr(node, "iter", None) or getattr(node, "subject", None)
             return node_span(source, head) if head is not None else source.statement_span(span.start.line)
@@ -59,7 +59,7 @@ def _snapped(source: SourceFile, line: int, column: int, utf8_end: int) -> Span:
     """The expression that begins at a place and whose last line ends at a column, when the end line is not known."""
     fitting = [
         node_span(source, node)
-        for node in _nodes_on(source, line)
+        for node in nodes_on(source, line)
         if node.lineno - 1 == line and source.column(line, node.col_offset) == column and node.end_col_offset == utf8_end
     ]
     end = source.column(line, utf8_end)
@@ -68,7 +68,7 @@ def _snapped(source: SourceFile, line: int, column: int, utf8_end: int) -> Span:
 
 def _guessed(source: SourceFile, line: int, wanted: str) -> Span:
     """Without columns: the call of the name that the reason quotes, the condition of the branch, else the whole statement."""
-    nodes = list(_nodes_on(source, line))
+    nodes = list(nodes_on(source, line))
     if "jump" in wanted or "branching" in wanted:
         tests = [
             node.test for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and node.test.lineno - 1 == line
@@ -100,7 +100,8 @@ def _quotes(text: str, name: str) -> bool:
     return name in words
 
 
-def _nodes_on(source: SourceFile, line: int) -> Iterator[ast.expr | ast.stmt]:
+def nodes_on(source: SourceFile, line: int) -> Iterator[ast.expr | ast.stmt]:
+    """The expressions and statements that have a part on a 0-based line."""
     tree = tree_of(source)
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, (ast.expr, ast.stmt)) and node.lineno - 1 <= line <= (node.end_lineno or node.lineno) - 1:

@@ -15,11 +15,12 @@ from .disable_helper import disable_helper
 from .disable_statement import disable_statement
 from .ignore import ignore
 from .model import FixContext, Fixer
+from .remove_ignore import remove_ignore
 
 __all__ = ["FIXERS", "FixContext", "Row", "fixes_for"]
 
 _BROKEN = frozenset({Kind.BREAK, Kind.SKIPPED})
-_HIDEABLE = frozenset(Kind) - {Kind.NOT_ANALYSED}
+_HIDEABLE = frozenset(Kind) - {Kind.NOT_ANALYSED, Kind.UNUSED_IGNORE}
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ FIXERS = (
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),
     Row("ignore", ignore, _HIDEABLE),
+    Row("ignore", remove_ignore, frozenset({Kind.UNUSED_IGNORE})),
 )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls import uris
 
-from ..core.findings import Fix, Related, Severity
+from ..core.findings import Fix, Kind, Related, Severity
 from ..core.source import Edit, Position, SourceFile, Span
 from .moving import difference
 
@@ -113,6 +113,7 @@ class Converter:
             code_description=types.CodeDescription(lead.url) if lead.url and len(urls) == 1 else None,
             source=SOURCE,
             message=squiggle.message,
+            tags=[types.DiagnosticTag.Unnecessary] if lead.kind is Kind.UNUSED_IGNORE else None,
             related_information=[self._to_related(place) for place in squiggle.related] if related else None,
             data=data if len(squiggle.members) == 1 else {**data, "ids": [member.id for member in squiggle.members]},
         )

@@ -38,6 +38,8 @@ def shown(results: Results, path: str) -> list[Shown]:
     groups: dict[Span, list[Diagnostic]] = {}
     squiggles: list[Shown] = []
     for diagnostic in results.at(path):
+        if results.is_consequence(diagnostic):
+            continue
         if is_library_cause(diagnostic):
             groups.setdefault(diagnostic.span, []).append(diagnostic)
         else:
@@ -53,7 +55,8 @@ def is_library_cause(diagnostic: Diagnostic) -> bool:
 
 
 def _single(results: Results, diagnostic: Diagnostic) -> Shown:
-    related = _with_links(results, diagnostic, diagnostic.related)
+    follows = tuple(Related(d.path, d.span, f"may follow from this: {_first_line(d.message)}") for d in results.consequences(diagnostic))
+    related = _with_links(results, diagnostic, diagnostic.related + follows)
     return Shown((diagnostic,), diagnostic.severity, diagnostic.code, diagnostic.message, related)
 
 

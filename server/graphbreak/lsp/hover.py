@@ -10,6 +10,7 @@ from pygls.capabilities import get_capability
 from ..core.explain import hover_markdown
 from ..core.findings import Diagnostic, Kind
 from ..core.source import Span
+from ..rules import page, page_named
 from .connection import GraphbreakServer
 from .convert import to_path
 
@@ -28,8 +29,16 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
     if not here:
         return None
     here.sort(key=lambda d: _size(ls, d))
-    text = _RULE.join(hover_markdown(diagnostic) for diagnostic in _with_causes(ls, here))
+    text = _RULE.join(hover_markdown(diagnostic, _page_summary(diagnostic)) for diagnostic in _with_causes(ls, here))
     return types.Hover(_content(ls, text), converter.to_range(document.path, here[0].span))
+
+
+def _page_summary(diagnostic: Diagnostic) -> str:
+    """Our own page on the kind of break, in short; a caller leaves it to its cause."""
+    if diagnostic.kind is Kind.CALLER:
+        return ""
+    own = page(diagnostic.code) or page_named(diagnostic.gb_type)
+    return f"{own.in_short}\n\n`graphbreak rule {own.code}` shows an example." if own is not None else ""
 
 
 def _size(ls: GraphbreakServer, diagnostic: Diagnostic) -> int:

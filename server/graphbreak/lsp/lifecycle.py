@@ -38,7 +38,8 @@ async def _register(ls: GraphbreakServer) -> None:
         section = types.DidChangeConfigurationRegistrationOptions(section=CONFIGURATION_SECTION)
         wanted.append(types.Registration("configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, section))
     if get_capability(ls.client_capabilities, "workspace.did_change_watched_files.dynamic_registration"):
-        files = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher("**/*.py")])
+        watchers = [types.FileSystemWatcher("**/*.py"), types.FileSystemWatcher("**/pyproject.toml")]
+        files = types.DidChangeWatchedFilesRegistrationOptions(watchers)
         wanted.append(types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, files))
     if wanted:
         try:

@@ -38,8 +38,10 @@ class Notices:
     def report(self, report: Report) -> None:
         """Say how a run went, apart from its diagnostics."""
         self.log_once(report.environment.notes)
+        self.log_once(report.settings_problems)
         for problem in report.problems:
-            self.log(problem, types.MessageType.Warning)
+            if problem not in report.settings_problems:
+                self.log(problem, types.MessageType.Warning)
         for function in report.functions:
             if function.outcome is not Outcome.TRACED:
                 self.log(_sentence(function), types.MessageType.Warning)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 
 from ..core.findings import Diagnostic, Kind, Report
+from ..core.project import FILE_NAME
 from ..core.source import Edit, SourceFile
+from ..core.unused import still_unused
 from .moving import caught_up, moved_report
 
 
@@ -40,8 +43,14 @@ class Results:
         return {diagnostic.path for diagnostic in self._all()}
 
     def entries_with(self, path: str) -> list[str]:
-        """The entry documents whose last trace involved a file."""
-        return [entry for entry, report in self._reports.items() if path in report.sources]
+        """The entry documents whose last trace involved a file; of a pyproject.toml, those that involved a file in its folder or below."""
+        folder, name = os.path.split(path)
+        below = os.path.join(folder, "") if name == FILE_NAME else None
+        return [
+            entry
+            for entry, report in self._reports.items()
+            if path in report.sources or (below is not None and any(source.startswith(below) for source in report.sources))
+        ]
 
     def source(self, path: str) -> SourceFile | None:
         """The text that positions in a file refer to."""
@@ -61,11 +70,25 @@ class Results:
         unique = {(other.path, other.span): other for other in reversed(others)}
         return sorted(unique.values(), key=lambda other: (other.path, other.span))
 
+    def consequences(self, diagnostic: Diagnostic) -> list[Diagnostic]:
+        """The causes that follow from a cause; they are shown with it and not by themselves."""
+        return [d for d in self._all() if d.caused_by == diagnostic.id and d.kind is not Kind.CALLER]
+
+    def is_consequence(self, diagnostic: Diagnostic) -> bool:
+        """Whether it follows from another cause that is known."""
+        return bool(diagnostic.caused_by) and any(d.id == diagnostic.caused_by for d in self._all())
+
     def _all(self) -> Iterable[Diagnostic]:
-        return (d for report in self._reports.values() for d in report.diagnostics if not d.ignored)
+        found = (d for report in self._reports.values() for d in report.diagnostics if not d.ignored)
+        return still_unused(found, (report.used_ignores for report in self._reports.values()))
 
 
 def _added(older: Report, report: Report) -> Report:
     """What was known, with what the newest run said of why it could not find out more."""
     kept = tuple(diagnostic for diagnostic in older.diagnostics if diagnostic.kind is not Kind.NOT_ANALYSED)
-    return replace(report, diagnostics=kept + report.diagnostics, sources={**older.sources, **report.sources})
+    return replace(
+        report,
+        diagnostics=kept + report.diagnostics,
+        used_ignores=older.used_ignores | report.used_ignores,
+        sources={**older.sources, **report.sources},
+    )

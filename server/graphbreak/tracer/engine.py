@@ -9,14 +9,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..core.analysis import analyse
+from ..core.explained import Explanation, explain
 from ..core.findings import Environment, Report
+from ..core.project import with_project
 from ..core.requests import AnalysisRequest
 from ..core.tracing import NoEnvironment, Refused, Run, RunEnd
 from ..worker.protocol import Hello, Job, Message
 from .environment import choose_interpreter, worker_variables
 from .files import sources_with
 from .once import run_once
-from .prepared import CannotStart, PreparedParent
+from .prepared import CannotStart, ParentGone, PreparedParent
+from .project import ProjectReader
 
 _LAYERS = ("process group", "time limit")
 _UNTRUSTED = "The workspace is not trusted, so nothing in it is run."
@@ -35,8 +38,14 @@ class Engine:
         sources = sources_with({**request.overlay, request.source.path: request.source.text})
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
         tracer = _Tracer(self, trusted=request.settings.trusted)
-        report = await analyse(request, tracer, interpreter, sources, progress)
+        projects = ProjectReader((request.root, *request.roots))
+        report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects), projects)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
+
+    async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
+        """PyTorch's own explain report for the call that a file makes of a function."""
+        interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
+        return await explain(request, name, details, _Tracer(self, trusted=request.settings.trusted), interpreter)
 
     async def prepare(self, interpreter: str) -> PreparedParent:
         """The parent of an interpreter, started if there is none. Raises CannotStart."""
@@ -54,10 +63,14 @@ class Engine:
         """Run a job, by a fork where that is possible. Raises CannotStart."""
         if not self._fork:
             return await run_once(interpreter, self._variables, job, timeout, on_message)
-        parent = await self.prepare(interpreter)
-        end, output = await parent.run(job, timeout, on_message)
-        assert parent.hello is not None
-        return parent.hello, end, output
+        for _ in range(3):
+            parent = await self.prepare(interpreter)
+            assert parent.hello is not None
+            try:
+                return parent.hello, *await parent.run(job, timeout, on_message)
+            except ParentGone:  # something ended it since it was last used
+                await parent.close()
+        raise CannotStart(f"The prepared process of {interpreter} ends again and again before it is used.")
 
     async def restart(self) -> None:
         """Throw the prepared parents away; the next analysis starts afresh, with the environment's torch as it is then."""

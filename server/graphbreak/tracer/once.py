@@ -12,8 +12,8 @@ from typing import Any
 from ..core.tracing import RunEnd, TimedOut, WorkerDied
 from ..worker import protocol
 from ..worker.protocol import Hello, Job, Message
-from .connection import Tail, read_message, read_run, version_problem
-from .prepared import WORKER, CannotStart
+from .connection import Tail, read_message, read_run
+from .prepared import WORKER, CannotStart, greeting
 
 
 async def run_once(
@@ -51,13 +51,14 @@ async def run_once(
 
 async def _greeting(interpreter: str, process: asyncio.subprocess.Process, output: Tail) -> Hello:
     assert process.stdout is not None
-    hello = await read_message(process.stdout)
+    try:
+        hello = await read_message(process.stdout)
+    except protocol.ProtocolError as error:
+        raise CannotStart(f"The interpreter {interpreter} did not answer as a worker does: {error}.") from error
     if hello is None:
         last = output.text.strip().rpartition("\n")[2]
         raise CannotStart(f"The interpreter {interpreter} ended while importing torch: {last}")
-    if not isinstance(hello, Hello) or hello.error or version_problem(hello):
-        raise CannotStart((hello.error or version_problem(hello)) if isinstance(hello, Hello) else "The worker did not greet.")
-    return hello
+    return greeting(interpreter, hello)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

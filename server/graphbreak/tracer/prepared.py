@@ -26,6 +26,19 @@ class CannotStart(Exception):
     """The interpreter cannot trace; the message is the sentence to show."""
 
 
+class ParentGone(Exception):
+    """The parent ended before it could fork; another one may do."""
+
+
+def greeting(interpreter: str, message: Message) -> Hello:
+    """The first thing a worker says, if it can trace and is of our version. Raises CannotStart."""
+    if not isinstance(message, Hello):
+        raise CannotStart(f"The interpreter {interpreter} did not answer as a worker does.")
+    if problem := version_problem(message) or message.error:
+        raise CannotStart(problem)
+    return message
+
+
 class PreparedParent:
     """One parent process. `start` it first; `run` may be called many times, also at once; `close` ends it with all its jobs."""
 
@@ -37,12 +50,13 @@ class PreparedParent:
         self._noise = Tail()
         self._tasks: list[asyncio.Task[None]] = []
         self._process: asyncio.subprocess.Process | None = None
+        self._lost = False
         self.hello: Hello | None = None
 
     @property
     def alive(self) -> bool:
         """Whether it can still fork."""
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.returncode is None and not self._lost
 
     async def start(self) -> Hello:
         """Start it and wait until torch is imported. Raises CannotStart."""
@@ -74,10 +88,10 @@ class PreparedParent:
         data = await asyncio.get_running_loop().sock_recv(self._control, _PACKET)
         if not data:
             raise CannotStart(await self._why_no_greeting())
-        hello = protocol.unpack(data[protocol.HEADER.size :])
-        if not isinstance(hello, Hello) or hello.error or version_problem(hello):
-            raise CannotStart((hello.error or version_problem(hello)) if isinstance(hello, Hello) else "The worker did not greet.")
-        return hello
+        try:
+            return greeting(self._interpreter, protocol.unpack(data[protocol.HEADER.size :]))
+        except protocol.ProtocolError as error:
+            raise CannotStart(f"The interpreter {self._interpreter} did not answer as a worker does: {error}.") from error
 
     async def _why_no_greeting(self) -> str:
         assert self._process is not None
@@ -99,19 +113,30 @@ class PreparedParent:
             message = protocol.unpack(data[protocol.HEADER.size :])
             if isinstance(message, Exited) and message.job in self._exits:
                 self._exits[message.job].set_result(message.status)
+        self._lost = True
         for waiting in self._exits.values():
             if not waiting.done():
                 waiting.set_result(-signal.SIGKILL)
 
     async def run(self, job: Job, timeout: float, on_message: Callable[[Message], None]) -> tuple[RunEnd, str]:
-        """Run a job in a fork; returns how it ended and the tail of its output. When the task is cancelled the job is ended first."""
+        """Run a job in a fork; returns how it ended and the tail of its output. When the task is cancelled the job is ended first.
+
+        Raises ParentGone.
+        """
         number = next(self._numbers)
         gone = self._exits[number] = asyncio.get_running_loop().create_future()
         output = Tail()
-        reader, writer, follow = await self._fork(number, output)
+        try:
+            reader, writer, follow = await self._fork(number, output)
+        except ParentGone:
+            del self._exits[number]
+            raise
         try:
             writer.write(protocol.pack(job))
             end = await self._talk(reader, gone, timeout, on_message)
+            if isinstance(end, WorkerDied) and not end.detail:
+                await asyncio.wait([gone], timeout=_LAST_WORDS_SECONDS)
+                end = WorkerDied(gone.result() if gone.done() else protocol.CUT_OFF)  # it may live on, unheard
         finally:
             self._kill(number)
             await asyncio.wait([gone], timeout=10)
@@ -119,8 +144,6 @@ class PreparedParent:
             writer.close()
             await asyncio.wait([follow], timeout=0.2)
             follow.cancel()
-        if isinstance(end, WorkerDied) and not end.detail:
-            end = WorkerDied(gone.result() if gone.done() else None)
         return end, output.text
 
     async def _fork(self, number: int, output: Tail) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Task[None]]:
@@ -128,6 +151,11 @@ class PreparedParent:
         read_end, write_end = os.pipe()
         try:
             socket.send_fds(self._control, [protocol.pack(Fork(number))], [theirs.fileno(), write_end])
+        except OSError as error:
+            ours.close()
+            os.close(read_end)
+            self._lost = True
+            raise ParentGone from error
         finally:
             theirs.close()
             os.close(write_end)

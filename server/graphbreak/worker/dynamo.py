@@ -133,6 +133,19 @@ def explanation(target: Any, args: Any, kwargs: Any) -> str:
     return str(torch._dynamo.explain(target)(*args, **kwargs))
 
 
+def watch_bytecode(note: Callable[[types.CodeType], None]) -> Undo:
+    """Hear of each code object that Dynamo puts in the place of a function's own."""
+    register = getattr(torch._dynamo.convert_frame, "register_bytecode_hook", None)
+    if register is None:
+        return lambda: None
+
+    def hook(old: types.CodeType, new: types.CodeType) -> None:
+        note(new)
+
+    handle = register(hook)
+    return lambda: handle.remove()
+
+
 # Breaks
 
 

@@ -62,8 +62,11 @@ def _prepare(job: Job) -> None:
 
 def _run_calls(job: Job, recorder: Recorder, recording: Session) -> None:
     """Import the file under its own name, then evaluate each example call and record only that."""
+    from . import dynamo
+
     recorder.recording = False
     module = user_module.run(job.path, job.text, user_module.module_name(job.path))
+    dynamo.reset()  # what the module called by itself is compiled by now, and would show nothing again
     compiled: set[str] = set()
     for index, call in enumerate(job.calls):
         recorder.directive = index

@@ -209,8 +209,8 @@ class Explained:
 class Failure:
     """The program, or an example call (`directive`), raised. `compiler` says that it was Dynamo that raised.
 
-    `eager` is what the same call of the marked function (`mark`) does without compiling: `""` not tried, `returns`, `raises` (the same),
-    or `differs: ...`.
+    `eager` is what the same call of the marked function (`mark`) does without compiling: `""` not tried, `returns`, `raises: ...` (the
+    same), or `differs: ...` (something else).
     """
 
     type: str

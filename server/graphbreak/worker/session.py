@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +38,8 @@ class Session:
             dynamo.listen(dynamo.TRACE_LOGGER, handler, logging.DEBUG),
             dynamo.listen(dynamo.LIMIT_LOGGER, LimitHandler(recorder, self.marks), logging.WARNING),
         ]
+        if "decompiled" in recorder.details:
+            self._undo.append(dynamo.watch_bytecode(self._decompile))
         dynamo.skip_folder_of(__package__)
         if not recorder.honour_fullgraph:
             dynamo.allow_scalar_capture()
@@ -50,6 +54,16 @@ class Session:
             self._explain(mark, values)
         if self._recorder.shown_enough:
             self._on_enough()
+
+    def _decompile(self, code: types.CodeType) -> None:
+        """Send what depyf makes of a code object, or one sentence where the user's environment has no depyf."""
+        try:
+            text = str(importlib.import_module("depyf").decompile(code))
+        except ModuleNotFoundError:
+            text = "depyf is not installed in this environment."
+        except Exception as error:
+            text = f"depyf cannot decompile this: {type(error).__name__}: {error}"
+        self._recorder.send(Explained(f"decompiled {code.co_name}", dynamo.current_compile_id(), text))
 
     def _explain(self, mark: int, values: Any) -> None:
         """Hand this call to PyTorch's own explain, and end the program with it."""
@@ -78,9 +92,8 @@ class Session:
         try:
             dynamo.without_compiling(lambda: target(*args, **kwargs))
         except Exception as other:
-            return (
-                "raises" if type(other) is type(error) or dynamo.is_compiler_error(error) else f"differs: {type(other).__name__}: {other}"
-            )
+            same = type(other) is type(error) or dynamo.is_compiler_error(error)
+            return f"{'raises' if same else 'differs'}: {type(other).__name__}: {str(other)[:1000]}"
         finally:
             self._recorder.recording = recording
         return "returns"

@@ -1,0 +1,108 @@
+"""The settings of a project: what `[tool.graphbreak]` in its pyproject.toml says. Wrong values are left out and named, never raised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .findings import Report
+from .globs import matches
+from .ignores import is_code, no_code
+
+FILE_NAME = "pyproject.toml"
+
+ALL = "*"
+"""In place of a code: whatever it is."""
+
+NOT_YET = frozenset({"examples", "entries", "sandbox", "severity"})
+"""Keys that are spoken for and that this version does not read."""
+
+
+@dataclass(frozen=True)
+class ProjectSettings:
+    """What one pyproject.toml sets. `folder` is where it lies, with `/` between the parts; `problems` are sentences about it.
+
+    A further key is a field here and a row in `_READERS`.
+    """
+
+    file: str = ""
+    folder: str = ""
+    ignore: tuple[str, ...] = ()
+    """Codes, in upper case."""
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Patterns for paths below `folder`, each with its codes."""
+    problems: tuple[str, ...] = ()
+
+    def hides(self, path: str, code: str) -> bool:
+        """Whether diagnostics of a code are to be ignored in a file."""
+        wanted = {code.upper(), ALL}
+        if wanted.intersection(self.ignore):
+            return True
+        below = self.folder.rstrip("/") + "/"
+        plain = path.replace("\\", "/")
+        return plain.startswith(below) and any(
+            wanted.intersection(codes) and matches(plain[len(below) :], pattern) for pattern, codes in self.per_file_ignores
+        )
+
+
+Projects = Callable[[str], ProjectSettings]
+"""The settings that count for a file, by its path."""
+
+
+def no_project(path: str) -> ProjectSettings:
+    """For a file that belongs to no project."""
+    return ProjectSettings()
+
+
+def with_project(report: Report, projects: Projects) -> Report:
+    """The report with what is to be said of the settings of its files."""
+    settings = dict.fromkeys(projects(path) for path in report.sources)
+    problems = tuple(sentence for one in settings for sentence in one.problems)
+    return replace(report, problems=(*report.problems, *problems), settings_problems=problems)
+
+
+def read_project(file: str, table: object) -> ProjectSettings:
+    """The settings in the `[tool.graphbreak]` table of a file."""
+    folder = file.replace("\\", "/").rpartition("/")[0]
+    if not isinstance(table, Mapping):
+        return ProjectSettings(file, folder, problems=(f"{file}: tool.graphbreak must be a table.",))
+    known: dict[str, Any] = {}
+    problems: list[str] = []
+    for key, value in table.items():
+        if key in _READERS:
+            field, read = _READERS[key]
+            try:
+                known[field] = read(value, problems)
+            except TypeError as error:
+                problems.append(f"tool.graphbreak.{key} is ignored: {error}")
+        elif key not in NOT_YET:
+            problems.append(f"tool.graphbreak has no setting `{key}`; it is ignored")
+    return ProjectSettings(file, folder, problems=tuple(f"{file}: {problem}." for problem in problems), **known)
+
+
+def _read_codes(value: object, problems: list[str]) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(code, str) for code in value):
+        raise TypeError('expected a list of codes, such as ["GB0059"]')
+    codes = [code.strip() for code in value]
+    problems += [f"tool.graphbreak: {no_code(code)}" for code in codes if code != ALL and not is_code(code)]
+    return tuple(code.upper() for code in codes)
+
+
+def _read_per_file(value: object, problems: list[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if not isinstance(value, Mapping):
+        raise TypeError("expected a table of patterns, each with a list of codes")
+    found = []
+    for pattern, codes in value.items():
+        try:
+            found.append((str(pattern), _read_codes(codes, problems)))
+        except TypeError as error:
+            problems.append(f'tool.graphbreak.per-file-ignores."{pattern}" is ignored: {error}')
+    return tuple(found)
+
+
+_READERS: dict[str, tuple[str, Callable[[object, list[str]], Any]]] = {
+    "ignore": ("ignore", _read_codes),
+    "per-file-ignores": ("per_file_ignores", _read_per_file),
+}
+"""For each key its field and its reader, which gets a list for sentences about parts of the value."""

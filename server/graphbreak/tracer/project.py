@@ -1,0 +1,60 @@
+"""Which pyproject.toml counts for a file, and what it says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from ..core.project import FILE_NAME, ProjectSettings, no_project, read_project
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class ProjectReader:
+    """The settings for each file, from the nearest pyproject.toml with a `[tool.graphbreak]` table, up to its workspace folder.
+
+    Each pyproject.toml is read at most once, so that one report speaks of one state of it. One that cannot be read is an end of the search
+    too: what it would have said is not known.
+    """
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = [os.path.normpath(root) for root in roots]
+        self._known: dict[str, ProjectSettings | None] = {}
+
+    def __call__(self, path: str) -> ProjectSettings:
+        """The settings that count for a file."""
+        for folder in self._folders(path):
+            if folder not in self._known:
+                self._known[folder] = read_file(os.path.join(folder, FILE_NAME))
+            if (settings := self._known[folder]) is not None:
+                return settings
+        return no_project(path)
+
+    def _folders(self, path: str) -> Iterator[str]:
+        """The folder of a file and those above it, up to the innermost root that holds it."""
+        folder = os.path.dirname(path)
+        holding = [root for root in self._roots if folder == root or folder.startswith(root.rstrip(os.sep) + os.sep)]
+        root = max(holding, key=len, default=None)
+        while root is not None:
+            yield folder
+            if folder == root:
+                return
+            folder = os.path.dirname(folder)
+
+
+def read_file(path: str) -> ProjectSettings | None:
+    """What a pyproject.toml sets for us; None where there is none, or where it is about other tools only."""
+    try:
+        with open(path, "rb") as file:
+            tool = tomllib.load(file).get("tool", {})
+    except FileNotFoundError:
+        return None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return ProjectSettings(path, problems=(f"{path} is not valid TOML, so its settings are not used: {error}.",))
+    except OSError as error:
+        return ProjectSettings(path, problems=(f"{path} cannot be read, so its settings are not used: {error.strerror}.",))
+    return read_project(path, tool["graphbreak"]) if isinstance(tool, dict) and "graphbreak" in tool else None

@@ -1,0 +1,139 @@
+"""Every message survives the pipe, and nothing else gets through it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphbreak.tracer.connection import version_problem
+from graphbreak.worker import protocol
+from graphbreak.worker.protocol import Hello, Job, Message, ProtocolError
+
+TEXTS = st.text(max_size=6)
+NUMBERS = st.integers(-(2**53), 2**53)
+
+
+def values_of(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
+    """Values of the types that the messages use. `from_type` would make numbers that JSON cannot hold."""
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if hint is str:
+        return TEXTS
+    if hint is int:
+        return NUMBERS
+    if hint is float:
+        return st.floats(allow_nan=False, allow_infinity=False)
+    if hint is bool:
+        return st.booleans()
+    if hint is type(None):
+        return st.none()
+    if origin is typing.Union:
+        return st.one_of([values_of(argument) for argument in args])
+    if origin is list:
+        return st.lists(values_of(args[0]), max_size=3)
+    if origin is dict:
+        return st.dictionaries(values_of(args[0]), values_of(args[1]), max_size=3)
+    return messages_of(hint)
+
+
+def messages_of(cls: type) -> st.SearchStrategy[typing.Any]:
+    return st.builds(cls, **{name: values_of(hint) for name, hint in typing.get_type_hints(cls).items()})
+
+
+MESSAGES = st.one_of([messages_of(cls) for cls in typing.get_args(Message)])
+
+
+def body(data: bytes) -> bytes:
+    return data[protocol.HEADER.size :]
+
+
+@given(MESSAGES)
+def test_every_message_comes_back_as_it_was(message: Message) -> None:
+    data = protocol.pack(message)
+    assert protocol.HEADER.unpack(data[: protocol.HEADER.size]) == (len(body(data)),)
+    assert protocol.unpack(body(data)) == message
+
+
+def test_a_text_with_anything_in_it_comes_back() -> None:
+    job = Job("/w/ä 🎉\ud800.py", "x = '\x00\r\n\u2028'\n", "/w")
+    assert protocol.unpack(body(protocol.pack(job))) == job
+
+
+def test_fields_that_have_a_default_may_be_left_out() -> None:
+    assert protocol.unpack(b'["Job", {"path": "/a.py", "text": "", "root": "/"}]') == Job("/a.py", "", "/")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b'["Fork"]',
+        b'["Fork", {}]',
+        b'["Fork", null]',
+        b'["Fork", {"job": "1"}]',
+        b'["Fork", {"job": true}]',
+        b'["Fork", {"job": 1.5}]',
+        b'["Fork", {"job": null}]',
+        b'["Fork", {"job": 1, "more": 2}]',
+        b'["Fork", {"job": 1}, 3]',
+        b'["Place", {"file": "a", "line": 1, "function": "f"}]',  # a part of messages, no message
+        b'["Exited", {"job": 1, "status": [1]}]',
+        b'["Job", {"path": "a", "text": "", "root": "/", "overlay": {"a": 1}}]',
+        b'["Job", {"path": "a", "text": "", "root": "/", "calls": [1]}]',
+        b'["Job", {"path": "a", "text": "", "root": "/", "calls": [{"expression": "f()"}]}]',
+        b'["GraphSeen", {"mark": 0, "compile_id": "", "lines": [["a", 1.5]]}]',
+        b"\xff\xfe",
+        b"[" * 100_000,
+    ],
+)
+def test_what_is_no_message_is_refused(data: bytes) -> None:
+    with pytest.raises(ProtocolError):
+        protocol.unpack(data)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.floats() | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from([cls.__name__ for cls in typing.get_args(Message)])
+
+
+def unpacked(data: bytes) -> Message | None:
+    try:
+        return protocol.unpack(data)
+    except ProtocolError:
+        return None
+
+
+@given(st.binary(max_size=40))
+def test_bytes_at_random_never_fail_otherwise(data: bytes) -> None:
+    unpacked(data)
+
+
+@given(NAMES, JSON)
+def test_values_at_random_never_fail_otherwise(name: str, values: object) -> None:
+    unpacked(json.dumps([name, values]).encode())
+
+
+@given(MESSAGES, st.data())
+def test_a_message_with_one_wrong_field_is_refused_or_still_of_its_type(message: Message, data: st.DataObject) -> None:
+    values = dataclasses.asdict(message)
+    name = data.draw(st.sampled_from(sorted(values)))
+    values[name] = data.draw(JSON)
+    result = unpacked(json.dumps([type(message).__name__, values]).encode())
+    if result is not None:
+        assert protocol.unpack(body(protocol.pack(result))) == result or "NaN" in json.dumps(values)
+
+
+@pytest.mark.parametrize(("version", "told"), [(protocol.VERSION, False), (protocol.VERSION + 1, True), (0, True)])
+def test_two_sides_of_different_versions_are_told_apart(version: int, told: bool) -> None:
+    sentence = version_problem(Hello(version, "3.11", "2.13", "cpu", 1, "/t", []))
+    assert bool(sentence) is told
+    assert sentence == "" or (f"version {version}" in sentence and "install graphbreak again" in sentence)

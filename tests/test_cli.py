@@ -325,9 +325,16 @@ def test_no_torch_is_said_once_with_what_to_do(check: Command) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["check"], ["nonsense"], ["check", "--timeout", "0", "a.py"], ["check", "--timeout", "x", "a.py"], ["check", "--jobs", "0", "a.py"],
-     ["check", "--format", "xml", "a.py"]],
-)  # fmt: skip
+    [
+        [],
+        ["check"],
+        ["nonsense"],
+        ["check", "--timeout", "0", "a.py"],
+        ["check", "--timeout", "x", "a.py"],
+        ["check", "--jobs", "0", "a.py"],
+        ["check", "--format", "xml", "a.py"],
+    ],
+)
 def test_bad_usage(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(arguments)

@@ -12,8 +12,7 @@ PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html"
 EXPLANATION = "Dynamo does not know how to trace builtin operator `print` with argument types ['str'] (has_kwargs False)"
 HINTS = (
     "Avoid calling builtin `print` with argument types ['str']. Consider using an equivalent alternative function/method to `print`.",
-    "If you are attempting to call a logging function (e.g. `print`), you can try adding it to"
-    " `torch._dynamo.config.reorderable_logging_functions`.",
+    "If you are attempting to call a logging function (e.g. `print`), you can try adding it to `torch._dynamo.config`.",
     "Please report an issue to PyTorch.",
 )
 CONTEXT = "builtin print [<class 'torch._dynamo.variables.constant.ConstantVariable'>] False"

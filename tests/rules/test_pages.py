@@ -13,8 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import graphbreak.rules as rules
 import pytest
+
+import graphbreak.rules as rules
 from graphbreak.core.explain import hover_markdown
 from graphbreak.core.findings import Diagnostic, Kind, Severity
 from graphbreak.core.source import Span

@@ -6,8 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-import graphbreak.rules as rules
 import pytest
+
+import graphbreak.rules as rules
 from graphbreak.cli import main
 from graphbreak.core.registry import RegistryEntry, page_url, parse_registry
 from graphbreak.tracer.registry import read_registry

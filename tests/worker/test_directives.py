@@ -109,29 +109,44 @@ class Wrong:
 
 WRONG = {
     "a name that is not there": Wrong(
-        "# graphbreak: f(torch.one(3))\n" + MARKED, Outcome.NO_INPUTS,
-        "its example call raised AttributeError: module 'torch' has no attribute 'one'", "torch.one",
+        "# graphbreak: f(torch.one(3))\n" + MARKED,
+        Outcome.NO_INPUTS,
+        "its example call raised AttributeError: module 'torch' has no attribute 'one'",
+        "torch.one",
         "Raised: AttributeError: module 'torch' has no attribute 'one'",
     ),
     "no expression": Wrong(
-        "# graphbreak: f(torch.ones(3)\n" + MARKED, Outcome.NOT_REACHED, "nothing in this file calls it", "f(torch.ones(3)",
+        "# graphbreak: f(torch.ones(3)\n" + MARKED,
+        Outcome.NOT_REACHED,
+        "nothing in this file calls it",
+        "f(torch.ones(3)",
         "This is not a Python expression: '(' was never closed.",
     ),
     "too many arguments": Wrong(
-        "# graphbreak: f(1, 2)\n" + MARKED, Outcome.TRACED, "", "f(1, 2)", "Fails in eager mode too: TypeError: f() takes 1 positional argument but 2 were given"
+        "# graphbreak: f(1, 2)\n" + MARKED,
+        Outcome.TRACED,
+        "",
+        "f(1, 2)",
+        "Fails in eager mode too: TypeError: f() takes 1 positional argument but 2 were given",
     ),
     "an exit while the file is imported": Wrong(
-        "# graphbreak: f(torch.ones(3))\n" + MARKED + "raise SystemExit(4)\n", Outcome.RAISED,
-        "the program raised SystemExit: 4 before it was called", "raise SystemExit(4)", "Raised: SystemExit: 4",
+        "# graphbreak: f(torch.ones(3))\n" + MARKED + "raise SystemExit(4)\n",
+        Outcome.RAISED,
+        "the program raised SystemExit: 4 before it was called",
+        "raise SystemExit(4)",
+        "Raised: SystemExit: 4",
     ),
     "an exception while the file is imported": Wrong(
-        "# graphbreak: f(torch.ones(3))\n" + MARKED + "raise ValueError('top')\n", Outcome.RAISED,
-        "the program raised ValueError: top before it was called", "raise ValueError('top')", "Raised: ValueError: top",
+        "# graphbreak: f(torch.ones(3))\n" + MARKED + "raise ValueError('top')\n",
+        Outcome.RAISED,
+        "the program raised ValueError: top before it was called",
+        "raise ValueError('top')",
+        "Raised: ValueError: top",
     ),
     "an exit of the example": Wrong(
         "# graphbreak: exit(3)\n" + MARKED, Outcome.NO_INPUTS, "its example call raised SystemExit: 3", "exit(3)", "Raised: SystemExit: 3"
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())

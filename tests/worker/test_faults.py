@@ -51,57 +51,105 @@ class Fault:
 
 FAULTS = {
     "a syntax error": Fault(
-        DEFINITION + CALL + "def (:\n", Outcome.SYNTAX_ERROR, "Python cannot read this file: invalid syntax (line 13)", with_hint(),
-        "invalid syntax (line 13)", stale=True,
+        DEFINITION + CALL + "def (:\n",
+        Outcome.SYNTAX_ERROR,
+        "Python cannot read this file: invalid syntax (line 13)",
+        with_hint(),
+        "invalid syntax (line 13)",
+        stale=True,
     ),
     "an exception before the call": Fault(
-        DEFINITION + "raise ValueError('no data')\n" + CALL, Outcome.RAISED, "the program raised ValueError: no data before it was called",
+        DEFINITION + "raise ValueError('no data')\n" + CALL,
+        Outcome.RAISED,
+        "the program raised ValueError: no data before it was called",
         with_hint(("raised", "raised", "raise ValueError('no data')")),
     ),
     "an exception after the call": Fault(
-        DEFINITION + CALL + "raise ValueError('no data')\n", Outcome.TRACED, "", [BREAK, ("raised", "raised", "raise ValueError('no data')")],
+        DEFINITION + CALL + "raise ValueError('no data')\n",
+        Outcome.TRACED,
+        "",
+        [BREAK, ("raised", "raised", "raise ValueError('no data')")],
     ),
     "an import that is not there": Fault(
-        DEFINITION + "import nowhere\n" + CALL, Outcome.RAISED, "ModuleNotFoundError: No module named 'nowhere'",
+        DEFINITION + "import nowhere\n" + CALL,
+        Outcome.RAISED,
+        "ModuleNotFoundError: No module named 'nowhere'",
         with_hint(("raised", "raised", "import nowhere")),
     ),
     "a program that never ends, before the call": Fault(
-        DEFINITION + "while True: pass\n" + CALL, Outcome.TIMED_OUT, "had not ended after 1 s; it had not been called by then", with_hint(),
-        "had not ended after 1 s and was stopped", timeout=1, stale=True,
+        DEFINITION + "while True: pass\n" + CALL,
+        Outcome.TIMED_OUT,
+        "had not ended after 1 s; it had not been called by then",
+        with_hint(),
+        "had not ended after 1 s and was stopped",
+        timeout=1,
+        stale=True,
     ),
     "a program that never ends, after the call": Fault(
-        DEFINITION + CALL + "while True: pass\n", Outcome.TIMED_OUT, "had not ended after 1 s; what was found until then is shown",
-        with_hint(BREAK), "had not ended after 1 s and was stopped", timeout=1,
+        DEFINITION + CALL + "while True: pass\n",
+        Outcome.TIMED_OUT,
+        "had not ended after 1 s; what was found until then is shown",
+        with_hint(BREAK),
+        "had not ended after 1 s and was stopped",
+        timeout=1,
     ),
     "a whole function eager, and a program that never ends": Fault(
-        DEFINITION.replace('    print("a")', '    for _ in x: print("a")') + CALL + "while True: pass\n", Outcome.TIMED_OUT, "had not ended",
-        with_hint(("skipped", "GB0059", 'print("a")')), "had not ended", timeout=1,
+        DEFINITION.replace('    print("a")', '    for _ in x: print("a")') + CALL + "while True: pass\n",
+        Outcome.TIMED_OUT,
+        "had not ended",
+        with_hint(("skipped", "GB0059", 'print("a")')),
+        "had not ended",
+        timeout=1,
     ),
     "an own exit before the call": Fault(
-        DEFINITION + "os._exit(3)\n" + CALL, Outcome.WORKER_DIED, "the program ended its own process with exit status 3 before it was called",
-        with_hint(), "exit status 3", stale=True,
+        DEFINITION + "os._exit(3)\n" + CALL,
+        Outcome.WORKER_DIED,
+        "the program ended its own process with exit status 3 before it was called",
+        with_hint(),
+        "exit status 3",
+        stale=True,
     ),
     "an own exit after the call": Fault(
-        DEFINITION + CALL + "os._exit(3)\n", Outcome.TRACED, "the program ended its own process with exit status 3; what was found", [BREAK],
+        DEFINITION + CALL + "os._exit(3)\n",
+        Outcome.TRACED,
+        "the program ended its own process with exit status 3; what was found",
+        [BREAK],
         "exit status 3",
     ),
     "a crash before the call": Fault(
-        DEFINITION + "ctypes.string_at(0)\n" + CALL, Outcome.WORKER_DIED, "the process was ended by SIGSEGV before it was called",
-        with_hint(), "SIGSEGV", stale=True,
+        DEFINITION + "ctypes.string_at(0)\n" + CALL,
+        Outcome.WORKER_DIED,
+        "the process was ended by SIGSEGV before it was called",
+        with_hint(),
+        "SIGSEGV",
+        stale=True,
     ),
     "a crash after the call": Fault(
-        DEFINITION + CALL + "ctypes.string_at(0)\n", Outcome.TRACED, "the process was ended by SIGSEGV; what was found", [BREAK], "SIGSEGV",
+        DEFINITION + CALL + "ctypes.string_at(0)\n",
+        Outcome.TRACED,
+        "the process was ended by SIGSEGV; what was found",
+        [BREAK],
+        "SIGSEGV",
     ),
     "every descriptor closed": Fault(
-        DEFINITION + "os.closerange(3, 4096)\n" + CALL, Outcome.WORKER_DIED, "the program closed the pipe that results are sent over",
-        with_hint(), "closed the pipe", stale=True,
+        DEFINITION + "os.closerange(3, 4096)\n" + CALL,
+        Outcome.WORKER_DIED,
+        "the program closed the pipe that results are sent over",
+        with_hint(),
+        "closed the pipe",
+        stale=True,
     ),
     "an exit with a status, before the call": Fault(
-        DEFINITION + "sys.exit(2)\n" + CALL, Outcome.NOT_REACHED, "the program ended with exit status 2 before it was called", with_hint(),
+        DEFINITION + "sys.exit(2)\n" + CALL,
+        Outcome.NOT_REACHED,
+        "the program ended with exit status 2 before it was called",
+        with_hint(),
     ),
     "an exit with a status, after the call": Fault(DEFINITION + CALL + "sys.exit(2)\n", Outcome.TRACED, "", [BREAK]),
     "an exit with a message, before the call": Fault(
-        DEFINITION + "sys.exit('no data')\n" + CALL, Outcome.NOT_REACHED, "the program ended with exit status 1 before it was called",
+        DEFINITION + "sys.exit('no data')\n" + CALL,
+        Outcome.NOT_REACHED,
+        "the program ended with exit status 1 before it was called",
         with_hint(),
     ),
     "a question to the terminal": Fault(DEFINITION + CALL + "input()\n", Outcome.TRACED, "", [BREAK, ("raised", "raised", "input()")]),
@@ -109,15 +157,19 @@ FAULTS = {
         DEFINITION + CALL + "os.kill(os.getpid(), 9)\n", Outcome.TRACED, "the process was ended by SIGKILL", [BREAK], "SIGKILL"
     ),
     "an exception without a text": Fault(
-        DEFINITION + "class E(Exception):\n    def __str__(self): raise KeyError\nraise E\n", Outcome.RAISED, "the program raised E before",
+        DEFINITION + "class E(Exception):\n    def __str__(self): raise KeyError\nraise E\n",
+        Outcome.RAISED,
+        "the program raised E before",
         with_hint(("raised", "raised", "raise E")),
     ),
     "a wrong shape in the function": Fault(
-        DEFINITION.replace("return x + 1", "return x @ torch.ones(7)") + CALL, Outcome.TRACED, "",
+        DEFINITION.replace("return x + 1", "return x @ torch.ones(7)") + CALL,
+        Outcome.TRACED,
+        "",
         [BREAK, ("raised", "raised", "x @ torch.ones(7)")],
     ),
     "a function that nothing calls": Fault(DEFINITION, Outcome.NOT_REACHED, "nothing in this file calls it", with_hint()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
@@ -269,8 +321,9 @@ def false_interpreter(folder: Path, body: str) -> Settings:
 
 
 def test_a_worker_of_another_version_says_what_to_do(harness: Harness, tmp_path: Path) -> None:
-    hello = json.dumps(["Hello", {"version": 99, "python": "3.11", "torch": "2.13", "device": "cpu", "pid": 1, "torch_folder": "",
-                                  "library_folders": []}]).encode()  # fmt: skip
+    hello = json.dumps(
+        ["Hello", {"version": 99, "python": "3.11", "torch": "2.13", "device": "cpu", "pid": 1, "torch_folder": "", "library_folders": []}]
+    ).encode()
     settings = false_interpreter(tmp_path, f"socket.socket(fileno=int(sys.argv[3])).send({protocol.HEADER.pack(len(hello)) + hello!r})")
     report = harness.analyse(tmp_path / "main.py", PRINT, settings=settings)
     expected = f"The worker speaks version 99 of the protocol and the server version {protocol.VERSION}; install graphbreak again."

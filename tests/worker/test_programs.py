@@ -33,11 +33,13 @@ PROGRAMS = {
     ),
     "asyncio": "import asyncio\n" + IMPORT + F + "async def main():\n    " + CALL + "asyncio.run(main())\n",
     "argparse": (
-        "import argparse\n" + IMPORT + F + "def main():\n    parser = argparse.ArgumentParser()\n    parser.add_argument('--n', type=int, default=3)\n"
+        "import argparse\n" + IMPORT + F + "def main():\n    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--n', type=int, default=3)\n"
         "    f(torch.ones(parser.parse_args().n))\nif __name__ == '__main__':\n    main()\n"
     ),
     "its own name and place": (
-        "import os, sys\n" + IMPORT + F + "assert sys.argv == [__file__] and os.path.dirname(__file__) == os.getcwd() == sys.path[0], sys.path\n"
+        "import os, sys\n" + IMPORT + F + "assert sys.argv == [__file__]\n"
+        "assert os.path.dirname(__file__) == os.getcwd() == sys.path[0], sys.path\n"
         "assert sys.modules['__main__'].__dict__ is globals()\n" + CALL
     ),
     "pickle": "import pickle\n" + IMPORT + F + "class A: pass\npickle.loads(pickle.dumps(A()))\n" + CALL,
@@ -51,7 +53,7 @@ PROGRAMS = {
         "if __name__ == '__main__':\n    " + CALL + "    with multiprocessing.get_context('fork').Pool(2) as pool:\n"
         "        assert pool.map(work, [1, 2, 3]) == [3.0, 6.0, 9.0]\n"
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS.keys())
@@ -72,7 +74,8 @@ def test_a_module_of_a_package_in_a_src_layout(harness: Harness, tmp_path: Path)
             "src/pkg/sub/__init__.py": "import flat\n",
             "src/flat.py": "",
             "src/pkg/sub/main.py": (
-                "import os, torch\nfrom ..helper import log\nfrom . import sibling\nimport atroot\n\n@torch.compile\ndef f(x):\n    x = x * 2\n"
+                "import os, torch\nfrom ..helper import log\nfrom . import sibling\nimport atroot\n\n@torch.compile\ndef f(x):\n"
+                "    x = x * 2\n"
                 "    log(x)\n    return x + 1\n\nif __name__ == '__main__':\n    assert __package__ == 'pkg.sub'\n"
                 "    assert os.path.exists('atroot.py')\n    f(torch.ones(3))\n"
             ),
@@ -115,6 +118,8 @@ def test_an_imported_module_with_marks_has_its_own_rows(harness: Harness, tmp_pa
     assert squiggles(report) == [BREAK]
 
 
+STEP = "class Step:\n    def run(self, x):\n        x = x * 2\n        print('a')\n        return x + 1\n"
+NET = "class Net(torch.nn.Module):\n    def forward(self, x):\n        x = x * 2\n        print('a')\n        return x + 1\n"
 MARKS = {
     "by a name made at run time": (F.replace("@torch.compile\n", "") + "g = getattr(torch, 'com' + 'pile')(f)\ng(torch.ones(3))\n", "f"),
     "by a wrapper of its own": ("def fast(function):\n    return torch.compile(function)\n" + F.replace("torch.compile", "fast") + CALL, "f"),
@@ -125,22 +130,19 @@ MARKS = {
         F.replace("@torch.compile\n", "") + "import sys\nsetattr(sys.modules[__name__], 'f', torch.compile(f))\n" + CALL, "f"
     ),
     "of a bound method": (
-        "class Step:\n    def run(self, x):\n        x = x * 2\n        print('a')\n        return x + 1\n"
-        "    def __init__(self):\n        self.fast = torch.compile(self.run)\nStep().fast(torch.ones(3))\n", "Step.run"
+        STEP + "    def __init__(self):\n        self.fast = torch.compile(self.run)\nStep().fast(torch.ones(3))\n", "Step.run"
     ),
     "of a module": (
-        "class Net(torch.nn.Module):\n    def forward(self, x):\n        x = x * 2\n        print('a')\n        return x + 1\n"
-        "torch.compile(Net())(torch.ones(3))\n", "Net.forward"
+        NET + "torch.compile(Net())(torch.ones(3))\n", "Net.forward"
     ),
     "by a module's own compile": (
-        "class Net(torch.nn.Module):\n    def forward(self, x):\n        x = x * 2\n        print('a')\n        return x + 1\n"
-        "net = Net()\nnet.compile()\nnet(torch.ones(3))\n", "Net.forward"
+        NET + "net = Net()\nnet.compile()\nnet(torch.ones(3))\n", "Net.forward"
     ),
     "of a partial": (
         "import functools\n" + F.replace("@torch.compile\n", "").replace("(x)", "(k, x)", 1)
         + "torch.compile(functools.partial(f, 1))(torch.ones(3))\n", "f"
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "name"), MARKS.values(), ids=MARKS.keys())
@@ -199,8 +201,8 @@ def test_a_callee_that_a_library_disabled_is_a_break(harness: Harness, tmp_path:
 
 
 def test_a_marked_function_inside_another_is_charged_to_the_outer_one(harness: Harness, tmp_path: Path) -> None:
-    text = "@torch.compile\ndef inner(x):\n    print('a')\n    return x * 2\n\n@torch.compile\ndef outer(x):\n    x = x + 1\n    x = inner(x)\n"
-    report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text + "    return x * 3\n\nouter(torch.ones(3))\n")
+    text = "@torch.compile\ndef inner(x):\n    print('a')\n    return x * 2\n\n@torch.compile\ndef outer(x):\n    x = x + 1\n"
+    report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text + "    x = inner(x)\n    return x * 3\n\nouter(torch.ones(3))\n")
     assert squiggles(report) == [BREAK, ("caller", "GB0059", "inner(x)")]
     assert {found.functions for found in report.diagnostics} == {("outer",)}
     inner, outer = only(report, "inner"), only(report, "outer")
@@ -212,7 +214,8 @@ def test_a_marked_function_inside_another_is_charged_to_the_outer_one(harness: H
 def test_functions_that_nothing_calls_are_not_reached(harness: Harness, tmp_path: Path) -> None:
     text = (
         F
-        + "@torch.compile\ndef g(x): return x\n\nclass Net:\n    @torch.compile\n    def step(self): pass\n\nif None:\n    h = torch.compile(f)\n"
+        + "@torch.compile\ndef g(x): return x\n\nclass Net:\n    @torch.compile\n    def step(self): pass\n\n"
+    text += "if None:\n    h = torch.compile(f)\n"
     )
     report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text + CALL)
     rows = [(row.name, row.line, row.outcome.value, row.detail) for row in report.functions]

@@ -1,4 +1,4 @@
-"""`graphbreak rule [CODE or NAME]`: the page for a type of graph break, ours or what the installed torch says; without one, the list of pages."""
+"""`graphbreak rule [CODE or NAME]`: our page for a type of graph break, else what the installed torch says of it; without one, the list."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from .places import Sources
 from .project import Projects, no_project
 from .reach import reach_of
 from .recompiles import recompile_diagnostics
-from .regions import regions_of
+from .regions import graphs_of, regions_of
 from .requests import AnalysisRequest
 from .source import SourceFile
 from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, Tracer, WorkerDied
@@ -94,13 +94,21 @@ def _understand(request: AnalysisRequest, planned: PlannedRun, run: Run, sources
         if not (failure.compiler and broken):
             raised = raised_diagnostic(failure, rows, workspace, sources)
             part.diagnostics += [raised] if raised is not None else []
-    part.rows = [_counted(_with_regions(row, run, workspace, sources), part.diagnostics) for row in rows]
+    part.rows = [_counted(_with_regions(row, run, causes, workspace, sources), part.diagnostics) for row in rows]
     return part
 
 
-def _with_regions(row: Traced, run: Run, workspace: Workspace, sources: Sources) -> Traced:
+def _with_regions(row: Traced, run: Run, causes: Sequence[Cause], workspace: Workspace, sources: Sources) -> Traced:
     recompiles = sum(record.mark in row.numbers for record in run.of(Recompiled))
-    return replace(row, result=replace(row.result, recompiles=recompiles, regions=regions_of(row.numbers, run, workspace, sources)))
+    return replace(
+        row,
+        result=replace(
+            row.result,
+            recompiles=recompiles,
+            regions=regions_of(row.numbers, run, workspace, sources),
+            graph_list=graphs_of(row.numbers, run, causes),
+        ),
+    )
 
 
 def _counted(row: Traced, diagnostics: Sequence[Diagnostic]) -> Traced:
@@ -136,7 +144,11 @@ def _with_further(first: _Part, again: _Part) -> _Part:
 def _with_regions_of(row: Traced, others: Sequence[Traced]) -> Traced:
     """A function that stopped at its first break shows the regions of the run that went on."""
     other = next((other for other in others if _same(row, other)), None)
-    return replace(row, result=replace(row.result, regions=other.result.regions)) if other is not None and row.result.fullgraph else row
+    return (
+        replace(row, result=replace(row.result, regions=other.result.regions, graph_list=other.result.graph_list))
+        if other is not None and row.result.fullgraph
+        else row
+    )
 
 
 def _same(row: Traced, other: Traced) -> bool:

@@ -197,6 +197,24 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Operation:
+    """One operation of a graph: its name, and where it is written (0-based line; `path` empty where PyTorch does not say)."""
+
+    name: str
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One captured graph, by its number from 1; `ended_by` are the ids of the causes that cut it off."""
+
+    number: int
+    ops: tuple[Operation, ...]
+    ended_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class FunctionResult:
     """What became of one marked function. Lines are 0-based here; `mark_*` is where it is marked."""
 
@@ -217,6 +235,7 @@ class FunctionResult:
     seconds: float = 0.0
     recompiles: int = 0
     regions: tuple[Region, ...] = ()
+    graph_list: tuple[Graph, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..worker.protocol import BreakSeen, FrameCompiled, GraphSeen
-from .findings import Region
+from .causes import Cause
+from .findings import Graph, Operation, Region
 from .places import Sources, definition_at, tree_of
 from .source import SourceFile
 from .tracing import Run
@@ -48,6 +49,23 @@ def regions_of(numbers: frozenset[int], run: Run, workspace: Workspace, sources:
         if source is not None:
             found += _regions(path, source, files[path])
     return tuple(found)
+
+
+def graphs_of(numbers: frozenset[int], run: Run, causes: Sequence[Cause]) -> tuple[Graph, ...]:
+    """The graphs of a mark in the order of their capture, with their operations and the causes that ended them."""
+    ended: dict[str, list[str]] = {}
+    for cause in causes:
+        for record in cause.records:
+            ended.setdefault(record.compile_id, []).append(cause.key.id)
+    graphs = [graph for graph in run.of(GraphSeen) if graph.mark in numbers]
+    return tuple(
+        Graph(
+            number,
+            tuple(Operation(str(name), str(file), int(line) - 1) for name, file, line in graph.ops),
+            tuple(dict.fromkeys(ended.get(graph.compile_id, ()))),
+        )
+        for number, graph in enumerate(graphs, start=1)
+    )
 
 
 def _add_frame(files: dict[str, _Lines], frame: FrameCompiled, graph: int | None) -> None:

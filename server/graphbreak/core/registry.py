@@ -6,7 +6,6 @@ import ast
 import json
 from dataclasses import dataclass
 
-
 _PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/{}.html"
 
 

@@ -1,4 +1,4 @@
-"""A short page for each of the most common graph breaks: what it means, why, what to do, a program before and after. Read from this package's data."""
+"""A short page for each of the most common graph breaks: what it means, why, what to do, a program before and after. Package data."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from .marks import Marks
 from .protocol import GraphSeen, Place
 from .recorder import Recorder
 
+_MOST_OPS = 5000
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 
 
@@ -69,7 +70,8 @@ def _backend(recorder: Recorder, marks: Marks) -> Callable[..., Any]:
     def graphbreak(graph: Any, example_inputs: Any, **options: Any) -> Any:
         live = stacks.live_frames(sys._getframe(1))
         compile_id = dynamo.current_compile_id()
-        recorder.record(GraphSeen(marks.outermost(live), compile_id, _graph_lines(graph), marks.of_codes(dynamo.traced_codes())))
+        lines, ops = _graph_places(graph)
+        recorder.record(GraphSeen(marks.outermost(live), compile_id, lines, marks.of_codes(dynamo.traced_codes()), ops))
         forward, runs = graph.forward, recorder.runs
 
         def run(*args: Any) -> Any:
@@ -81,16 +83,29 @@ def _backend(recorder: Recorder, marks: Marks) -> Callable[..., Any]:
     return graphbreak
 
 
-def _graph_lines(graph: Any) -> list[list[str | int]]:
-    """The (file, line) places of a graph's operations, over all frames of their stacks."""
-    found: dict[tuple[str, int], None] = {}
+def _graph_places(graph: Any) -> tuple[list[list[str | int]], list[list[str | int]]]:
+    """The (file, line) places of a graph's operations over all frames of their stacks, and each operation with its innermost place."""
+    places: dict[tuple[str, int], None] = {}
+    ops: list[list[str | int]] = []
     for node in graph.graph.nodes:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
-        for match in _FRAME.finditer(node.meta.get("stack_trace") or ""):
-            if not dynamo.in_torch(match.group(1)):
-                found[match.group(1), int(match.group(2))] = None
-    return [[file, line] for file, line in found]
+        stack = [(file, int(line)) for file, line in _FRAME.findall(node.meta.get("stack_trace") or "") if not dynamo.in_torch(file)]
+        places.update(dict.fromkeys(stack))
+        if len(ops) < _MOST_OPS:
+            ops.append([_op_name(node), *(stack[-1] if stack else ("", 0))])
+    return [[file, line] for file, line in places], ops
+
+
+def _op_name(node: Any) -> str:
+    """What a node calls, as one writes it: `torch.sin`, `Tensor.sum`, `linear`."""
+    if node.op == "call_method":
+        return f"Tensor.{node.target}"
+    if isinstance(node.target, str):
+        return str(node.target)
+    name = getattr(node.target, "__name__", None) or str(node.target)
+    module = (getattr(node.target, "__module__", None) or "").partition(".")[0]
+    return f"{module}.{name}" if module == "torch" else str(name)
 
 
 # Calls

@@ -163,12 +163,16 @@ class FrameCompiled:
 
 @dataclass(frozen=True)
 class GraphSeen:
-    """A graph was captured. `lines` are the places, over all stacks of its operations, as (file, line)."""
+    """A graph was captured. `lines` are the places, over all stacks of its operations, as (file, line).
+
+    `ops` are the operations in order, as (name, file, line) of their innermost frame outside torch; at most 5,000 of them.
+    """
 
     mark: int
     compile_id: str
     lines: list[list[typing.Union[str, int]]]
     inlined: list[int] = field(default_factory=list)
+    ops: list[list[typing.Union[str, int]]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

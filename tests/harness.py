@@ -45,7 +45,7 @@ scale(torch.randn(8, 16))
 class Harness:
     """An engine that answers synchronously. Its workers carry a variable of their own, by which those left over are found."""
 
-    def __init__(self, fork: bool | None = None, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(self, fork: bool | None = None, variables: Mapping[str, str] | None = None, engine: type[Engine] = Engine) -> None:
         self._mark = f"{_MARKER}={uuid.uuid4().hex}".encode()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="engine", daemon=True)
@@ -54,7 +54,7 @@ class Harness:
         name, _, value = self._mark.decode().partition("=")
         os.environ.update({name: value, **(variables or {})})
         try:
-            self.engine = Engine(fork)
+            self.engine = engine(fork)
         finally:
             os.environ.clear()
             os.environ.update(before)

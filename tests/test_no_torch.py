@@ -26,7 +26,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`graphbreak` as a user installs it, in a fresh environment."""
     folder = tmp_path_factory.mktemp("no-torch") / "venv"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=120)
-    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", ROOT]
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(ROOT)]
     subprocess.run(pip, check=True, timeout=300, env=plain_environment())
     return folder / "bin" / "graphbreak"
 

@@ -38,24 +38,22 @@ EVIL = [
 
 def rendered(markdown: str) -> str:
     """The Markdown without its code spans and without what is escaped: only what a viewer would act on is left."""
-    paragraphs = re.split(r"\n\s*\n", markdown.replace("\r", "\n"))
-    return "\n\n".join(_without_code(re.sub(r"\\[!-/:-@\[-`{-~]", "", paragraph)) for paragraph in paragraphs)
+    return "\n\n".join(_active(paragraph) for paragraph in re.split(r"\n\s*\n", markdown.replace("\r", "\n")))
 
 
-def _without_code(text: str) -> str:
-    """Code spans as CommonMark has them: a run of backticks up to the next run of the same length."""
-    runs = [(match.start(), match.end()) for match in re.finditer("`+", text)]
-    result, done, index = "", 0, 0
-    while index < len(runs):
-        start, end = runs[index]
-        closing = next((later for later in range(index + 1, len(runs)) if runs[later][1] - runs[later][0] == end - start), None)
-        if closing is None:
+def _active(text: str) -> str:
+    """Read from left to right as CommonMark does: a code span goes up to the next run of as many backticks, and knows no escapes."""
+    result, index = "", 0
+    while index < len(text):
+        if escape := re.compile(r"\\[!-/:-@\[-`{-~]").match(text, index):
+            index = escape.end()
+        elif run := re.compile("`+").match(text, index):
+            closing = re.compile(f"(?<!`){run.group()}(?!`)").search(text, run.end())
+            index = closing.end() if closing else run.end()
+        else:
+            result += text[index]
             index += 1
-            continue
-        result += text[done:start]
-        done = runs[closing][1]
-        index = closing + 1
-    return result + text[done:]
+    return result
 
 
 def diagnostic(**changes: object) -> Diagnostic:

@@ -122,25 +122,23 @@ STEP = "class Step:\n    def run(self, x):\n        x = x * 2\n        print('a'
 NET = "class Net(torch.nn.Module):\n    def forward(self, x):\n        x = x * 2\n        print('a')\n        return x + 1\n"
 MARKS = {
     "by a name made at run time": (F.replace("@torch.compile\n", "") + "g = getattr(torch, 'com' + 'pile')(f)\ng(torch.ones(3))\n", "f"),
-    "by a wrapper of its own": ("def fast(function):\n    return torch.compile(function)\n" + F.replace("torch.compile", "fast") + CALL, "f"),
+    "by a wrapper of its own": ("def fast(function): return torch.compile(function)\n" + F.replace("torch.compile", "fast") + CALL, "f"),
     "in a loop": (
-        F.replace("@torch.compile\n", "") + "table = {n: torch.compile(h) for n, h in {'f': f}.items()}\ntable['f'](torch.ones(3))\n", "f"
+        F.replace("@torch.compile\n", "") + "table = {n: torch.compile(h) for n, h in {'f': f}.items()}\ntable['f'](torch.ones(3))\n",
+        "f",
     ),
-    "by setattr": (
-        F.replace("@torch.compile\n", "") + "import sys\nsetattr(sys.modules[__name__], 'f', torch.compile(f))\n" + CALL, "f"
-    ),
+    "by setattr": (F.replace("@torch.compile\n", "") + "import sys\nsetattr(sys.modules[__name__], 'f', torch.compile(f))\n" + CALL, "f"),
     "of a bound method": (
-        STEP + "    def __init__(self):\n        self.fast = torch.compile(self.run)\nStep().fast(torch.ones(3))\n", "Step.run"
+        STEP + "    def __init__(self):\n        self.fast = torch.compile(self.run)\nStep().fast(torch.ones(3))\n",
+        "Step.run",
     ),
-    "of a module": (
-        NET + "torch.compile(Net())(torch.ones(3))\n", "Net.forward"
-    ),
-    "by a module's own compile": (
-        NET + "net = Net()\nnet.compile()\nnet(torch.ones(3))\n", "Net.forward"
-    ),
+    "of a module": (NET + "torch.compile(Net())(torch.ones(3))\n", "Net.forward"),
+    "by a module's own compile": (NET + "net = Net()\nnet.compile()\nnet(torch.ones(3))\n", "Net.forward"),
     "of a partial": (
-        "import functools\n" + F.replace("@torch.compile\n", "").replace("(x)", "(k, x)", 1)
-        + "torch.compile(functools.partial(f, 1))(torch.ones(3))\n", "f"
+        "import functools\n"
+        + F.replace("@torch.compile\n", "").replace("(x)", "(k, x)", 1)
+        + "torch.compile(functools.partial(f, 1))(torch.ones(3))\n",
+        "f",
     ),
 }
 
@@ -212,11 +210,8 @@ def test_a_marked_function_inside_another_is_charged_to_the_outer_one(harness: H
 
 
 def test_functions_that_nothing_calls_are_not_reached(harness: Harness, tmp_path: Path) -> None:
-    text = (
-        F
-        + "@torch.compile\ndef g(x): return x\n\nclass Net:\n    @torch.compile\n    def step(self): pass\n\n"
+    text = F + "@torch.compile\ndef g(x): return x\n\nclass Net:\n    @torch.compile\n    def step(self): pass\n\n"
     text += "if None:\n    h = torch.compile(f)\n"
-    )
     report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text + CALL)
     rows = [(row.name, row.line, row.outcome.value, row.detail) for row in report.functions]
     assert rows == [

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..core.baseline import KINDS, BaselineError, Entry, baseline_text, counted, covered, entry_of, parse_baseline
+from ..core.baseline import KINDS, Baseline, BaselineError, Entry, baseline_text, counted, covered, entry_of, parse_baseline, two_numbers
 from ..core.findings import Diagnostic, Outcome
 from ..core.source import SourceFile
 from ..tracer.files import read_source
@@ -23,8 +22,8 @@ class BaselineFile:
         self.path = path
         self._folder = os.path.dirname(os.path.realpath(path))
 
-    def read(self) -> list[Entry]:
-        """The entries. Raises BaselineError with a whole sentence."""
+    def read(self) -> Baseline:
+        """What it says. Raises BaselineError with a whole sentence."""
         try:
             return parse_baseline(Path(self.path).read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -39,29 +38,30 @@ class BaselineFile:
         if not os.path.isdir(os.path.dirname(os.path.realpath(self.path))) or os.path.isdir(self.path):
             raise BaselineError(f"The baseline {self.path} cannot be written: there is no such folder, or a folder has this name.")
 
-    def write(self, entries: Sequence[Entry]) -> None:
-        """Put the entries in the file's place in one step. Raises BaselineError with a whole sentence."""
+    def write(self, baseline: Baseline) -> None:
+        """Put a baseline in the file's place in one step. Raises BaselineError with a whole sentence."""
         target = os.path.realpath(self.path)
         beside = f"{target}.{os.getpid()}.tmp"
         try:
             try:
-                Path(beside).write_bytes(baseline_text(entries).encode("utf-8", "backslashreplace"))
+                Path(beside).write_bytes(baseline_text(baseline).encode("utf-8", "backslashreplace"))
                 os.replace(beside, target)
             finally:
                 Path(beside).unlink(missing_ok=True)
         except OSError as error:
             raise BaselineError(f"The baseline {self.path} cannot be written: {error.strerror or error}.") from error
 
-    def entries(self, result: Result) -> list[Entry]:
-        """What the baseline of a result has to say: all that it shows."""
+    def of(self, result: Result) -> Baseline:
+        """The baseline of a result: all that it shows."""
         shown = {found.id: found for found in result.diagnostics if found.kind in KINDS and found.is_shown}
-        return counted(self._entry(found, result) for found in shown.values())
+        entries = counted(self._entry(found, result) for found in shown.values())
+        return Baseline(tuple(entries), two_numbers(result.environment.torch))
 
-    def applied(self, entries: Sequence[Entry], result: Result) -> Result:
+    def applied(self, baseline: Baseline, result: Result) -> Result:
         """The result with what the baseline covers marked, and a sentence about entries that nothing was found for."""
-        candidates = sorted((found for found in result.diagnostics if found.kind in KINDS), key=lambda found: found.ignored)
-        found = {diagnostic.id: self._entry(diagnostic, result) for diagnostic in reversed(candidates)}
-        known, left = covered(entries, dict(reversed(found.items())), lambda path: self._now(path, result))
+        candidates = sorted((one for one in result.diagnostics if one.kind in KINDS), key=lambda one: one.ignored)
+        found = {one.id: self._entry(one, result) for one in candidates}
+        known, left = covered(baseline, found, result.environment.torch, lambda name: self._now(name, result))
         gone = sum(self._is_gone(entry, result) for entry in left)
         return replace(
             result,

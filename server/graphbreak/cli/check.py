@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..core.baseline import BaselineError
+from ..core.baseline import Baseline, BaselineError
 from ..core.cost import by_cost
 from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
 from ..core.marks import find_marks
@@ -72,16 +72,17 @@ def _result(options: argparse.Namespace) -> Result:
 
     written = BaselineFile(options.write_baseline) if options.write_baseline else None
     baseline = BaselineFile(options.baseline) if options.baseline and written is None else None
-    known = baseline.read() if baseline is not None else []
+    known = baseline.read() if baseline is not None else Baseline()
     if written is not None:
         written.check_folder()
     settings = Settings(interpreter=options.python, timeout=options.timeout)
     reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs))
     result = _with_choice(merged(reports, unreadable), options.select, options.ignore)
     if written is not None:
-        known = written.entries(result)
+        known = written.of(result)
         written.write(known)
-        print(f"graphbreak: wrote {len(known)} entr{'y' if len(known) == 1 else 'ies'} to {written.path}", file=sys.stderr)
+        count = len(known.entries)
+        print(f"graphbreak: wrote {count} entr{'y' if count == 1 else 'ies'} to {written.path}", file=sys.stderr)
     used = written or baseline
     return used.applied(known, result) if used is not None else result
 

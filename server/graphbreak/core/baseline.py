@@ -1,7 +1,7 @@
 """The baseline: breaks that were there when it was written, each known by what it is and not by where it stands.
 
-An entry names the file, the function by its qualified name, the reason and the code. It holds when lines move, when other code is
-reformatted, when PyTorch gives a reason another id or another wording (not both), and when the function or the file gets another name.
+An entry names the file, the function by its qualified name, the reason and the code. It holds when lines move, when code is reformatted,
+when PyTorch gives a reason another id or another wording, and when the function or the file gets another name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -67,6 +67,14 @@ class Entry:
         return self.code.upper() if self.code not in ("", NO_GB_ID) else None, words or None
 
 
+@dataclass(frozen=True)
+class Baseline:
+    """What a baseline file says. `torch` is the version (two numbers) that the entries come from, empty if unknown."""
+
+    entries: tuple[Entry, ...] = ()
+    torch: str = ""
+
+
 Now = Callable[[str], "SourceFile | None"]
 """What the file of an entry's path says now; None where there is none."""
 
@@ -87,11 +95,12 @@ def entry_of(diagnostic: Diagnostic, source: SourceFile | None, path: str) -> En
     )
 
 
-def covered(entries: Sequence[Entry], found: Mapping[str, Entry], now: Now) -> tuple[set[str], list[Entry]]:
+def covered(baseline: Baseline, found: Mapping[str, Entry], torch: str, now: Now) -> tuple[set[str], list[Entry]]:
     """Which of the diagnostics in `found` (by id) the baseline covers, and the entries of which not all were found."""
+    entries = baseline.entries
     left = [entry.count for entry in entries]
     known: set[str] = set()
-    for key_of, is_open in _rounds(now):
+    for key_of, is_open in _rounds(now, other_torch=baseline.torch != two_numbers(torch)):
         places: dict[Hashable, list[int]] = {}
         for index, entry in enumerate(entries):
             if left[index] and is_open(entry) and (key := key_of(entry)) is not None:
@@ -107,9 +116,12 @@ def covered(entries: Sequence[Entry], found: Mapping[str, Entry], now: Now) -> t
 _Key = Callable[[Entry], "Hashable | None"]
 
 
-def _rounds(now: Now) -> Iterator[tuple[_Key, Callable[[Entry], bool]]]:
-    """From the closest likeness to the loosest: what to compare, and for which entries. What is the same but for the name of its function
-    or file counts only where there is no such function or file any more."""
+def _rounds(now: Now, other_torch: bool) -> Iterator[tuple[_Key, Callable[[Entry], bool]]]:
+    """From the closest likeness to the loosest: what to compare, and for which entries.
+
+    What is the same but for the name of its function or file counts only where there is no such function or file any more; what breaks for
+    another reason at the same place, only where another torch gives the reasons.
+    """
 
     def moved_function(entry: Entry) -> bool:
         source = now(entry.path)
@@ -124,11 +136,13 @@ def _rounds(now: Now) -> Iterator[tuple[_Key, Callable[[Entry], bool]]]:
     for place_of, is_open in rounds:
         for which in range(2):
             yield _key(place_of, which), is_open
+    for place_of, is_open in rounds if other_torch else []:
+        yield _key(place_of, None), is_open
 
 
-def _key(place_of: Callable[[Entry], tuple[str, ...]], which: int) -> _Key:
+def _key(place_of: Callable[[Entry], tuple[str, ...]], which: int | None) -> _Key:
     def key(entry: Entry) -> Hashable | None:
-        reason = entry.reasons[which]
+        reason = entry.reasons[which] if which is not None else ""
         return (*place_of(entry), entry.kind_class, reason) if reason is not None else None
 
     return key
@@ -139,12 +153,17 @@ def counted(entries: Iterable[Entry]) -> list[Entry]:
     return [replace(entry, count=count) for entry, count in sorted(Counter(entries).items())]
 
 
-def baseline_text(entries: Iterable[Entry]) -> str:
+def two_numbers(version: str) -> str:
+    """The part of a version that says which torch it is: `2.13` of `2.13.0+cpu`."""
+    return ".".join(version.split(".")[:2])
+
+
+def baseline_text(baseline: Baseline) -> str:
     """The baseline as it is written: a line for each entry, so that a review shows what came and went."""
-    lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in entries]
+    lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in baseline.entries]
     body = "".join(f"\n  {line}," for line in lines).removesuffix(",")
     end = "\n ]" if lines else "]"
-    return f'{{\n "version": {VERSION},\n "entries": [{body}{end}\n}}\n'
+    return f'{{\n "version": {VERSION},\n "torch": {json.dumps(baseline.torch)},\n "entries": [{body}{end}\n}}\n'
 
 
 def _written(entry: Entry) -> dict[str, Any]:
@@ -152,8 +171,8 @@ def _written(entry: Entry) -> dict[str, Any]:
     return {key: value for key, value in asdict(entry).items() if key not in optional or value != optional[key]}
 
 
-def parse_baseline(text: str) -> list[Entry]:
-    """The entries of a baseline. Raises BaselineError."""
+def parse_baseline(text: str) -> Baseline:
+    """The baseline that a text is. Raises BaselineError."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -163,7 +182,8 @@ def parse_baseline(text: str) -> list[Entry]:
         raise BaselineError("it is no baseline that graphbreak wrote")
     if version != VERSION:
         raise BaselineError(f"it has version {version!r}, and this graphbreak reads version {VERSION}")
-    return [_read(raw, number) for number, raw in enumerate(document["entries"], start=1)]
+    entries = tuple(_read(raw, number) for number, raw in enumerate(document["entries"], start=1))
+    return Baseline(entries, str(document.get("torch", "")))
 
 
 def _read(raw: object, number: int) -> Entry:
@@ -180,7 +200,7 @@ def _read(raw: object, number: int) -> Entry:
 
 def normalised(text: str) -> str:
     """Code as Python writes it, whatever its line breaks, quotes and parentheses; what is no code by itself with single blanks."""
-    for attempt in (f"({text}\n)", text.strip()):
+    for attempt in (f"({text}\n)", text.strip()) if text else ():
         try:
             return ast.unparse(ast.parse(attempt))
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -61,9 +61,13 @@ def gather_causes(records: Iterable[BreakSeen], compiled: Sequence[FrameCompiled
     """The causes behind the records, in the order in which they were first reported."""
     last = {_frame_id(frame.compile_id): frame for frame in compiled}
     causes: dict[CauseKey, Cause] = {}
-    for record in records:
-        if record.frames or record.above:
-            _add(causes, record, last.get(_frame_id(record.compile_id)), workspace, sources)
+    said = [(record, _with_registry(parse_reason(record.text), record)) for record in records if record.frames or record.above]
+    headers: dict[tuple[Place, str], set[str]] = {}
+    for record, reason in said:
+        headers.setdefault(((record.frames or record.above)[-1], reason.gb_type), set()).update(reason.headers)
+    for record, reason in said:
+        announced = headers[(record.frames or record.above)[-1], reason.gb_type]
+        _add(causes, record, reason, announced, last.get(_frame_id(record.compile_id)), workspace, sources)
     return list(causes.values())
 
 
@@ -71,11 +75,20 @@ def _frame_id(compile_id: str) -> str:
     return compile_id.partition("/")[0]
 
 
-def _add(causes: dict[CauseKey, Cause], record: BreakSeen, compiled: FrameCompiled | None, workspace: Workspace, sources: Sources) -> None:
-    reason = _with_registry(parse_reason(record.text), record)
+def _add(
+    causes: dict[CauseKey, Cause],
+    record: BreakSeen,
+    reason: Reason,
+    announced: set[str],
+    compiled: FrameCompiled | None,
+    workspace: Workspace,
+    sources: Sources,
+) -> None:
+    """Add one record. `announced` has the headers of all records of the same break, so that all of them get the same span."""
     blamed, above = _blamed(record, workspace)
     inner = (record.frames or record.above)[-1]
-    span = span_of(sources(blamed.file), blamed, f"{reason.gb_type} {reason.explanation}")
+    says = "\n".join((*sorted(announced), reason.gb_type, reason.explanation, reason.context))
+    span = _span(blamed, record, says, sources)
     key = CauseKey(blamed.file, span, reason.gb_type, inner.file, inner.line - 1)
     cause = causes.setdefault(key, Cause(key, reason, blamed_above=above))
     cause.records.append(record)
@@ -93,9 +106,16 @@ def _add(causes: dict[CauseKey, Cause], record: BreakSeen, compiled: FrameCompil
     if stack not in cause.stacks:
         cause.stacks.append(stack)
     for place in [] if above else _callers(record.frames, blamed, workspace):
-        frames = cause.callers.setdefault((place.file, span_of(sources(place.file), place, record.frames[-1].function)), [])
+        frames = cause.callers.setdefault((place.file, _span(place, record, "", sources)), [])
         if root is not None and root not in frames:
             frames.append(root)
+
+
+def _span(place: Place, record: BreakSeen, says: str, sources: Sources) -> Span:
+    """What a frame's place covers: what PyTorch says is about the innermost frame, any other one calls the next."""
+    chain = [*record.above, *record.frames]
+    below = next((chain[index + 1 :] for index, frame in enumerate(chain) if frame is place), [])
+    return span_of(sources(place.file), place, says, below[0].function if below else "")
 
 
 def _with_registry(reason: Reason, record: BreakSeen) -> Reason:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from ..worker.protocol import Place
+from .guesses import blamed_node, call_line, calling_node, nodes_of
 from .source import Position, SourceFile, Span
 
 Sources = Callable[[str], "SourceFile | None"]
@@ -32,27 +33,41 @@ def node_span(source: SourceFile, node: ast.AST) -> Span:
     return Span.at(line, start, end_line, source.column(end_line, node.end_col_offset))  # type: ignore[attr-defined]
 
 
-def span_of(source: SourceFile | None, place: Place, wanted: str = "") -> Span:
-    """What a place covers. Without columns: the smallest expression of its line that fits the reason `wanted`, else the statement."""
+def span_of(source: SourceFile | None, place: Place, says: str = "", callee: str = "") -> Span:
+    """What a place covers. Without columns: the expression of its line that fits what PyTorch says there, or that runs `callee`; else
+    the statement."""
     line = place.line - 1
     if source is None:
         return Span.at(line, 0, line, 0)
     if place.column is not None and place.end_column is not None and place.end_line is not None:
         end_line = place.end_line - 1
         exact = Span.at(line, source.column(line, place.column), end_line, source.column(end_line, place.end_column))
-        return exact if end_line == line else _without_body(source, exact)
+        return _narrowed(source, exact)
     if place.column is not None and place.end_column is not None:
-        return _snapped(source, line, source.column(line, place.column), place.end_column)
-    return _guessed(source, line, wanted)
+        return _narrowed(source, _snapped(source, line, source.column(line, place.column), place.end_column))
+    return _guessed(source, place, says, callee)
 
 
-def _without_body(source: SourceFile, span: Span) -> Span:
-    """Of a whole compound statement, which is what Python names for `if not ...:`, only what its head asks or goes over."""
+def _narrowed(source: SourceFile, span: Span) -> Span:
+    """Of a whole statement or conditional expression, which is what some Pythons name for a condition, only what it asks or goes over.
+
+    Python 3.11 names all of `if not x.all(): ...` and of `a if x.any() else b`, where 3.12 names `x.all()` and `x.any()`.
+    """
     for node in nodes_on(source, span.start.line):
-        if isinstance(node, ast.stmt) and hasattr(node, "body") and node_span(source, node) == span:
-            head = getattr(node, "test", None) or getattr(node, "iter", None) or getattr(node, "subject", None)
+        if node_span(source, node) != span:
+            continue
+        if isinstance(node, (ast.IfExp, ast.Assert, ast.If, ast.While)):
+            return node_span(source, node.test.operand if _is_negation(node.test) else node.test)  # type: ignore[attr-defined]
+        if isinstance(node, (ast.With, ast.AsyncWith)) and len(node.items) == 1:
+            return node_span(source, node.items[0].context_expr)
+        if isinstance(node, ast.stmt) and hasattr(node, "body"):
+            head = getattr(node, "iter", None) or getattr(node, "subject", None)
             return node_span(source, head) if head is not None else source.statement_span(span.start.line)
     return span
+
+
+def _is_negation(test: ast.expr) -> bool:
+    return isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
 
 
 def _snapped(source: SourceFile, line: int, column: int, utf8_end: int) -> Span:
@@ -66,38 +81,40 @@ def _snapped(source: SourceFile, line: int, column: int, utf8_end: int) -> Span:
     return min(fitting, key=lambda span: span.end) if fitting else Span.at(line, column, line, max(end, column))
 
 
-def _guessed(source: SourceFile, line: int, wanted: str) -> Span:
-    """Without columns: the call of the name that the reason quotes, the condition of the branch, else the whole statement."""
+def _guessed(source: SourceFile, place: Place, says: str, callee: str) -> Span:
+    """Without columns: the expression that is meant, where that is certain, else the whole statement."""
+    line = place.line - 1
     nodes = list(nodes_on(source, line))
-    if "jump" in wanted or "branching" in wanted:
-        tests = [
-            node.test for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and node.test.lineno - 1 == line
-        ]
-        if len(tests) == 1:
-            return node_span(source, tests[0])
-    calls = [node for node in nodes if isinstance(node, ast.Call) and node.lineno - 1 == line]
-    named = [call for call in calls if _called_name(call) and _quotes(wanted, _called_name(call))]
-    if len(named) == 1:
-        return node_span(source, named[0])
-    statements = [node for node in nodes if isinstance(node, ast.stmt) and not isinstance(node, _Definition)]
-    if statements:
-        return _head(source, min(statements, key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno)), line)
+    own = nodes_of(nodes, place.function)
+    found = calling_node(own, place.line, callee) if callee else blamed_node(own, place.line, says) if says else None
+    if isinstance(found, ast.Call) and found.lineno < call_line(found):  # a method on a line of its own: from its name on, as Python says it
+        span, name = node_span(source, found), found.func
+        assert isinstance(name, ast.Attribute)
+        end = source.column(line, name.end_col_offset or 0)
+        return Span(Position(line, end - len(name.attr)), span.end)
+    return node_span(source, found) if found is not None else _statement(source, line, nodes)
+
+
+def _statement(source: SourceFile, line: int, nodes: list[ast.expr | ast.stmt]) -> Span:
+    """The statement of a line; of a compound one its head, and where several begin on the line, all of the line."""
+    statements = [node for node in nodes if isinstance(node, ast.stmt)]
+    simple = [node for node in statements if not hasattr(node, "body") and not hasattr(node, "cases")]
+    heads = [node for node in statements if node not in simple and _head_end(node) - 1 >= line]
+    if len(simple) == 1 and not heads:
+        return node_span(source, simple[0])
+    if len(heads) == 1 and not simple and heads[0].lineno - 1 < line:
+        end = _head_end(heads[0]) - 1
+        return Span(source.statement_span(heads[0].lineno - 1).start, source.statement_span(end).end)
     return source.statement_span(line)
 
 
-def _head(source: SourceFile, statement: ast.stmt, line: int) -> Span:
-    """A simple statement as a whole; of a compound one only its own line."""
-    return source.statement_span(line) if hasattr(statement, "body") else node_span(source, statement)
-
-
-def _called_name(call: ast.Call) -> str:
-    function = call.func
-    return function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-
-
-def _quotes(text: str, name: str) -> bool:
-    words = text.replace("`", " ").replace("'", " ").replace(".", " ").replace("(", " ").split()
-    return name in words
+def _head_end(node: ast.stmt) -> int:
+    """The last line (from 1) of what stands before the body of a compound statement."""
+    first = getattr(node, "body", None) or getattr(node, "cases", None)
+    if not first:
+        return node.lineno
+    begins = first[0].pattern.lineno if isinstance(first[0], ast.match_case) else _first_line(first[0])
+    return max(node.lineno, begins - 1)
 
 
 def nodes_on(source: SourceFile, line: int) -> Iterator[ast.expr | ast.stmt]:
@@ -119,8 +136,8 @@ def definition_at(source: SourceFile | None, name: str, line: int) -> ast.Functi
     return best
 
 
-def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+def _first_line(node: ast.stmt) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
 
 
 def definition_line(source: SourceFile | None, name: str, line: int, fallback: int) -> int:

@@ -39,12 +39,33 @@ def reset() -> None:
 
 
 def patch(owner: Any, name: str, make: Callable[[Any], Any]) -> Undo:
-    """Put `make(real)` in the place of `owner.name`, if there is one; returns what takes it back."""
-    real = getattr(owner, name, None)
-    if real is None:
+    """Have `owner.name` do what `make(real)` does; returns what takes it back.
+
+    A plain function stays the object that it is, and only its code is exchanged: Dynamo knows some functions by identity and others by
+    their file, and a program may have taken a reference to it before.
+    """
+    function = getattr(owner, name, None)
+    if function is None:
         return lambda: None
-    setattr(owner, name, make(real))
-    return lambda: setattr(owner, name, real)
+    if not isinstance(function, types.FunctionType) or function.__closure__:
+        setattr(owner, name, make(function))
+        return lambda: setattr(owner, name, function)
+    code = function.__code__
+    real = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+    real.__kwdefaults__ = function.__kwdefaults__
+    key = f"_graphbreak_{function.__name__}"
+    scope: dict[str, Any] = {}
+    exec(f"def stub(*args, **kwargs): return {key}(*args, **kwargs)", scope)
+    function.__globals__[key] = make(real)
+    function.__code__ = scope["stub"].__code__.replace(
+        co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=code.co_firstlineno
+    )
+
+    def undo() -> None:
+        function.__code__ = code
+        function.__globals__.pop(key, None)
+
+    return undo
 
 
 def disable_owners() -> tuple[Any, ...]:
@@ -250,14 +271,40 @@ def _with_positions(frame: Any, translators: list[Any]) -> Place:
     end_line: int | None = None
     first_line = 0
     for translator in translators:
-        code, positions = translator.f_code, getattr(translator.current_instruction, "positions", None)
+        code, positions = translator.f_code, _positions(translator, frame.lineno, column)
         if code.co_filename != frame.filename or stacks.plain_name(code.co_name) != stacks.plain_name(frame.name):
             continue
-        if positions is not None and positions.lineno == frame.lineno and column in (None, positions.col_offset):
+        if positions is not None:
             end_line, column, end_column = positions.end_lineno, positions.col_offset, positions.end_col_offset
             first_line = code.co_firstlineno
             break
     return Place(frame.filename, int(frame.lineno or 0), frame.name, end_line, column, end_column, first_line)
+
+
+_TAKES_A_VALUE = ("POP_JUMP_", "JUMP_IF_", "TO_BOOL", "BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL", "GET_ITER")
+_PASSES_IT_ON = ("TO_BOOL", "COPY", "NOP", "CACHE", "EXTENDED_ARG", "NOT_TAKEN")
+
+
+def _positions(translator: Any, line: int | None, column: int | None) -> Any:
+    """Where the instruction that a translator is at stands in the source, if that is on `line` (and at `column`, where that is known).
+
+    One that only tests, enters or goes over a value has, depending on the Python, the place of the whole statement or even of an operand
+    before it (3.11 names `a` for the test of `b` in `if a and b`): then the place where the value was made counts.
+    """
+    current = translator.current_instruction
+    own = getattr(current, "positions", None)
+    if own is None or own.lineno != line or own.col_offset is None or column not in (None, own.col_offset):
+        return None
+    if not current.opname.startswith(_TAKES_A_VALUE) or getattr(current, "is_jump_target", False):
+        return own
+    instructions = getattr(translator, "instructions", None) or []
+    at = next((index for index, instruction in enumerate(instructions) if instruction is current), 0)
+    while at > 0 and instructions[at - 1].opname in _PASSES_IT_ON:
+        at -= 1
+    maker = instructions[at - 1] if at > 0 else current
+    made = getattr(maker, "positions", None)
+    usable = made is not None and made.lineno == line and made.col_offset is not None and not maker.opname.startswith("STORE_")
+    return made if usable else own
 
 
 # The registry

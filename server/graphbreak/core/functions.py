@@ -109,10 +109,18 @@ def _inputs(numbers: frozenset[int], run: Run) -> Iterable[str]:
 def _missing(path: str, planned: PlannedRun, run: Run, mark: Mark) -> Traced:
     """The row of a mark whose line the run never came to."""
     outcome, detail = _outcome(planned, run, False, mark)
-    if outcome is Outcome.NOT_REACHED and planned.source == "call":
+    if _is_traced_over(path, mark, run):
+        outcome, detail = Outcome.TRACED, "inside a compiled function, where `torch.compile` does nothing more"
+    elif outcome is Outcome.NOT_REACHED and planned.source == "call":
         detail = "the line that compiles it was not run" if mark.form is not MarkForm.DECORATOR else detail
     fullgraph = bool(mark.options.fullgraph)
     return Traced(FunctionResult(path, mark.name, mark.line, path, mark.span, outcome, detail, fullgraph=fullgraph), frozenset(), mark)
+
+
+def _is_traced_over(path: str, mark: Mark, run: Run) -> bool:
+    """Whether Dynamo traced the very line that compiles it."""
+    lines = range(mark.span.start.line + 1, mark.span.end.line + 2)
+    return any(file == path and line in lines for frame in run.of(FrameCompiled) for file, line in frame.lines)
 
 
 def _outcome(planned: PlannedRun, run: Run, called: bool, mark: Mark | None) -> tuple[Outcome, str]:

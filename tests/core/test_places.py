@@ -107,9 +107,23 @@ def test_without_columns_a_compound_statement_is_only_its_head() -> None:
     assert covered(text, at(4)) == "for i in range(3):"
 
 
-def test_a_branch_over_several_lines_is_its_condition() -> None:
-    text = "def f(x):\n    if not x.sum():\n        x = x + 1\n        x = x * 2\n    return x\n"
-    assert covered(text, at(2, 4, 17, 4)) == "not x.sum()"
+@pytest.mark.parametrize(
+    ("head", "expression"),
+    [
+        ("if not x.sum():", "x.sum()"),
+        ("if x.sum() > 0:", "x.sum() > 0"),
+        ("while x.any():", "x.any()"),
+        ("for _ in x.tolist():", "x.tolist()"),
+        ("with open(x) as file:", "open(x)"),
+    ],
+)
+def test_a_whole_statement_is_narrowed_to_what_its_head_asks(head: str, expression: str) -> None:
+    text = f"def f(x):\n    {head}\n        x = x + 1\n        x = x * 2\n    return x\n"
+    assert covered(text, at(2, 4, 17, 4)) == expression
+
+
+def test_a_conditional_expression_is_narrowed_to_its_condition() -> None:
+    assert covered("def f(x):\n    y = 1 if not x.any() else 2\n", at(2, 8, 31, 2)) == "x.any()"
 
 
 def test_a_simple_statement_over_several_lines_is_shown_whole() -> None:

@@ -78,7 +78,7 @@ def test_comment_is_heard(name: str) -> None:
     moved = Span.at(start.line + above, start.column, end.line + above, end.column)
     again = Diagnostic("1", PATH, moved, Severity.WARNING, Kind.BREAK, "GB0059", "")
     ignores = {PATH: read_comments(edited).ignores}
-    assert [d.ignored for d in with_ignores([again], ignores, (), lambda _: edited)] == [True]
+    assert [d.ignored for d in with_ignores([again], ignores, lambda path, code: False, lambda _: edited)] == [True]
 
 
 @pytest.mark.parametrize("name", DECLINED)

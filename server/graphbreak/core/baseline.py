@@ -51,7 +51,12 @@ class Entry:
 
     @cached_property
     def texts(self) -> tuple[str, str]:
-        """The expression and the statement in a form to compare: as this Python writes them, without blanks."""
+        """The expression and the statement in a form to compare: as this Python writes them, without blanks.
+
+        A recompile is a matter of the whole function: which expression PyTorch names for it depends on the torch.
+        """
+        if self.kind == Kind.RECOMPILE.value:
+            return "", ""
         expression = "".join(normalised(self.expression).split())
         return expression, "".join(normalised(self.statement).split()) or expression
 

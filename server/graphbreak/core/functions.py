@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from ..worker.protocol import CUT_OFF, BreakSeen, CallSeen, Failure, FrameCompil
 from .findings import FunctionResult, InputSet, Outcome
 from .inputs import PlannedRun
 from .marks import Mark, MarkForm
-from .places import Sources, definition_line, span_of
-from .source import Span
+from .places import Sources, definition_at, definition_line, node_span, span_of
+from .source import SourceFile, Span
 from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
 
 
@@ -77,6 +78,8 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
     if outcome is Outcome.TRACED and not detail and not compiled:
         what = "compiled as part of another marked function that calls it" if within else "it was called, but nothing of it was compiled"
         detail = "" if any(record.mark in numbers for record in run.of(BreakSeen)) else what
+    if outcome is Outcome.NOT_REACHED and static is not None and written and _is_disabled_above(sources(path), static):
+        detail = "`torch.compiler.disable` above the mark keeps it from being compiled"
     fullgraph = any(mark.fullgraph for mark in group)
     failed = fullgraph and any(record.error and record.mark in numbers for record in run.of(BreakSeen))
     ended = run.end.ended if isinstance(run.end, Finished) else None
@@ -96,6 +99,15 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
         seconds=round(sum(frame.seconds for frame in compiled), 4),
     )
     return Traced(result, numbers, static)
+
+
+def _is_disabled_above(source: SourceFile | None, mark: Mark) -> bool:
+    """Whether a decorator above the one that compiles a function disables the result, so that nothing is ever compiled."""
+    node = definition_at(source, mark.name, mark.line)
+    if node is None or source is None:
+        return False
+    above = (node_span(source, decorator) for decorator in node.decorator_list if decorator.lineno - 1 < mark.span.start.line)
+    return any(re.search(r"\bdisable\b", source.slice(span)) for span in above)
 
 
 def _was_called(numbers: frozenset[int], run: Run) -> bool:

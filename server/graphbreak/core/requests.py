@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from .findings import Report
 from .source import SourceFile
+
+if TYPE_CHECKING:
+    from .explained import Explanation
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ class Analyser(Protocol):
 
     async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
         """The report of one file; `progress` hears a short sentence at each step. Never raises for what user code does."""
+
+    async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
+        """PyTorch's own explain report for the call that the file makes of a function; `details` are keys of `explained.DETAILS`."""
 
     async def restart(self) -> None:
         """Throw prepared workers away; the next analysis starts afresh."""

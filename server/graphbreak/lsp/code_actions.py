@@ -9,10 +9,10 @@ from pygls.capabilities import get_capability
 
 from ..core.findings import Diagnostic, Fix
 from ..core.source import Span
+from ..tracer.files import read_source
 from .connection import GraphbreakServer
 from .convert import to_path
 from .diagnostics import shown
-from .documents import read_file
 
 OPTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
 
@@ -47,7 +47,7 @@ def _is_current(ls: GraphbreakServer, fix: Fix) -> bool:
     for path in fix.edits:
         if ls.session.documents.get(path) is None:
             traced = ls.session.results.source(path)
-            if traced is None or read_file(path) != traced:
+            if traced is None or read_source(path) != traced:
                 return False
     return True
 

@@ -102,10 +102,13 @@ def _first_line(message: str) -> str:
 class Publisher:
     """Publishes what changed: at once when a report arrives, after a short quiet time while the user types."""
 
-    def __init__(self, server: LanguageServer, results: Results, converter: Callable[[], Converter]) -> None:
+    def __init__(
+        self, server: LanguageServer, results: Results, converter: Callable[[], Converter], published: Callable[[], None] = lambda: None
+    ) -> None:
         self._server = server
         self._results = results
         self._converter = converter
+        self._done = published
         self._published: dict[str, types.PublishDiagnosticsParams] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -121,7 +124,7 @@ class Publisher:
         """
         self.cancel()
         converter = self._converter()
-        for path in sorted(self._results.paths() | set(self._published) | ({analysed} if analysed else set())):
+        for path in sorted(set(self._results.paths()) | set(self._published) | ({analysed} if analysed else set())):
             related = self.related_supported
             items = [converter.to_diagnostic(squiggle, related=related) for squiggle in shown(self._results, path)]
             params = types.PublishDiagnosticsParams(converter.uri(path), items, version=converter.version(path))
@@ -131,6 +134,7 @@ class Publisher:
             self._published[path] = params
             if not items:
                 del self._published[path]
+        self._done()
 
     def cancel(self) -> None:
         """Forget the publication that was put off."""

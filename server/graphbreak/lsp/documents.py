@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..core.marks import find_marks
+from ..core.marks import Marks, find_marks
 from ..core.source import Edit, SourceFile
 from .moving import trimmed
 
@@ -25,7 +25,7 @@ class Document:
     source: SourceFile
     steps: list[tuple[int, Edit]] = field(default_factory=list)
     """The edits since the oldest running trace, each with the revision that it led to."""
-    _marked: tuple[SourceFile, bool] | None = None
+    _marks: tuple[SourceFile, Marks] | None = None
 
     @property
     def path(self) -> str:
@@ -44,11 +44,16 @@ class Document:
         return self.language == "python" or self.path.endswith(".py")
 
     @property
+    def marks(self) -> Marks:
+        """What is marked for compile in the text that it has now."""
+        if self._marks is None or self._marks[0] is not self.source:
+            self._marks = (self.source, find_marks(self.program) if self.is_python else Marks())
+        return self._marks[1]
+
+    @property
     def is_marked(self) -> bool:
-        """Whether anything in it is marked for compile, as of the text it has now."""
-        if self._marked is None or self._marked[0] is not self.source:
-            self._marked = (self.source, self.is_python and bool(find_marks(self.program).marks))
-        return self._marked[1]
+        """Whether anything in it is, or has an example call that says that it is meant to be."""
+        return bool(self.marks.marks or self.marks.stray)
 
     def since(self, revision: int) -> list[Edit]:
         """The edits made after that revision."""
@@ -104,12 +109,3 @@ class Documents:
     def overlay(self) -> dict[str, str]:
         """The texts of all open documents by path."""
         return {path: document.program.text for path, document in self._open.items()}
-
-
-def read_file(path: str) -> SourceFile | None:
-    """The file as it is on disk; None where it cannot be read as text."""
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            return SourceFile(path, file.read())
-    except (OSError, ValueError):
-        return None

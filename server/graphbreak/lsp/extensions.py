@@ -8,6 +8,21 @@ RESTART = "graphbreak.restart"
 TRACE = "graphbreak.trace"
 """Command: analyse the document of the given URI now, whatever the `run` setting says."""
 
+CANCEL = "graphbreak.cancel"
+"""Command: end the analyses of the given URI, or without one all of them."""
+
+TRACE_WORKSPACE = "graphbreak.traceWorkspace"
+"""Command: analyse every file of the workspace folders in which something is marked, open or not."""
+
+REPORT = "graphbreak/report"
+"""Request: `{"uri"?}` -> what is known, see `wire`."""
+
+EXPLAIN = "graphbreak/explain"
+"""Request: `{"uri", "name", "details"}` -> PyTorch's own report on a marked function: `{"report", "artifacts", "problem"}`."""
+
+RULE = "graphbreak/rule"
+"""Request: `{"code"}` -> `{"markdown"}`: what a type of graph break means."""
+
 STATUS = "graphbreak/status"
 """Notification to the client: `{"uri", "state": "tracing" | "idle" | "failed", "message"}`.
 
@@ -15,5 +30,23 @@ Sent only to a client whose `capabilities.experimental` has `"graphbreakStatus":
 notification that they do not know.
 """
 
+ENVIRONMENT = "graphbreak/environment"
+"""Notification to the same clients after each analysis: `{"uri", "python", "torch", "device", "sandbox", "notes"}`."""
+
+CHANGED = "graphbreak/changed"
+"""Notification to the same clients: `{"uri"}` of an entry document of which something else is known now."""
+
 STATUS_CAPABILITY = "graphbreakStatus"
+COMMANDS_CAPABILITY = "graphbreakCommands"
+"""In `capabilities.experimental`: the client has the commands that follow, which it runs itself."""
+
+TRACE_FILE = "graphbreak.traceFile"
+"""Client's command: `[uri]`."""
+
+SHOW_GRAPHS = "graphbreak.showGraphs"
+"""Client's command: `[uri, name]` of a marked function."""
+
+EDIT_INPUTS = "graphbreak.editInputs"
+"""Client's command: `[uri, line, indentation, text, existing]`: put the directive `text` above a line, or go to the existing one's line."""
+
 CONFIGURATION_SECTION = "graphbreak"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ..core.findings import Diagnostic, Fix, FunctionResult, Related, Report, StackFrame
+from ..core.findings import Diagnostic, Fix, FunctionResult, Graph, Region, Related, Report, StackFrame
 from ..core.source import Edit, Position, SourceFile, Span, moved
 
 
@@ -38,21 +38,25 @@ def caught_up(report: Report, steps: Sequence[Edit], now: SourceFile) -> Report:
     opened or reloaded in between), the difference of the two texts serves in their place.
     """
     before = report.sources.get(now.path)
-    if before is None or before.text == now.text:
+    if before is None:  # without the text it began with, the edits are all there is to go by
+        for step in steps:
+            report = moved_report(report, step, now)
         return report
-    text = before
+    if before.text == now.text:
+        return report
+    texts = [before]
     for step in steps:
-        text = text.apply([step])
-    if text.text != now.text:
-        steps = [difference(before, now.text)]
-    for step in steps:
-        report = moved_report(report, step, now)
+        texts.append(texts[-1].apply([step]))
+    if texts[-1].text != now.text:
+        steps, texts = [difference(before, now.text)], [before, now]
+    for step, text in zip(steps, texts[1:], strict=True):
+        report = moved_report(report, step, text)
     return report
 
 
 def moved_report(report: Report, edit: Edit, after: SourceFile) -> Report:
     """The report after an edit of one file; `after` is that file as it is then. What the edit changed inside is dropped."""
-    move = _Move(after.path, edit)
+    move = _Move(after.path, edit, report.sources.get(after.path))
     found = (_moved_diagnostic(diagnostic, move) for diagnostic in report.diagnostics)
     return replace(
         report,
@@ -63,11 +67,12 @@ def moved_report(report: Report, edit: Edit, after: SourceFile) -> Report:
 
 
 class _Move:
-    """One edit of one file, asked for places in any file."""
+    """One edit of one file, asked for places in any file. `before` is its text before the edit, where that is known."""
 
-    def __init__(self, path: str, edit: Edit) -> None:
+    def __init__(self, path: str, edit: Edit, before: SourceFile | None) -> None:
         self.path = path
         self._edit = edit
+        self._before = before
         self._nothing = edit.span.start == edit.span.end and not edit.text
 
     def span(self, path: str, span: Span) -> Span | None:
@@ -76,8 +81,31 @@ class _Move:
 
     def line(self, path: str, line: int) -> int:
         """Where a line is now; one that was itself rewritten keeps its number."""
-        place = self.span(path, Span.at(line, 0, line, 0))
+        if path != self.path:
+            return line
+        start = self._text_of(line).start
+        place = self.span(path, Span(start, start))
         return line if place is None else place.start.line
+
+    def region(self, region: Region) -> Iterator[Region]:
+        """What is left of a region: of a line that was changed nobody knows what becomes of it, so it is none of its lines any more."""
+        first, last = self._edit.span.start.line, self._edit.span.end.line
+        if region.path != self.path or self._nothing or region.end < first:
+            yield region
+            return
+        if region.start > last:
+            yield replace(region, start=self.line(region.path, region.start), end=self.line(region.path, region.end))
+            return
+        places = (self.span(region.path, self._text_of(line)) for line in range(region.start, region.end + 1))
+        lines = list(dict.fromkeys(place.start.line for place in places if place is not None))
+        start = 0
+        for index in range(1, len(lines) + 1):
+            if index == len(lines) or lines[index] != lines[index - 1] + 1:
+                yield replace(region, start=lines[start], end=lines[index - 1])
+                start = index
+
+    def _text_of(self, line: int) -> Span:
+        return self._before.statement_span(line) if self._before is not None else Span.at(line, 0, line, 0)
 
 
 def _moved_diagnostic(diagnostic: Diagnostic, move: _Move) -> Diagnostic | None:
@@ -119,7 +147,19 @@ def _moved_fix(fix: Fix, move: _Move) -> Fix | None:
 
 def _moved_function(function: FunctionResult, move: _Move) -> FunctionResult:
     span = move.span(function.mark_path, function.mark_span)
-    return replace(function, line=move.line(function.path, function.line), mark_span=span or function.mark_span)
+    return replace(
+        function,
+        line=move.line(function.path, function.line),
+        mark_span=span or function.mark_span,
+        regions=tuple(left for region in function.regions for left in move.region(region)),
+        graph_list=tuple(_moved_graph(graph, move) for graph in function.graph_list),
+    )
+
+
+def _moved_graph(graph: Graph, move: _Move) -> Graph:
+    if not any(operation.path == move.path for operation in graph.ops):
+        return graph
+    return replace(graph, ops=tuple(replace(op, line=move.line(op.path, op.line)) for op in graph.ops))
 
 
 def _shared(one: str, other: str) -> int:

@@ -3,44 +3,66 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from ..core.findings import Diagnostic, Kind, Report
+from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report
 from ..core.project import FILE_NAME
 from ..core.source import Edit, SourceFile
 from ..core.unused import still_unused
 from .moving import caught_up, moved_report
+from .severities import Severities, as_wished
 
 
 class Results:
-    """The newest report by the path of its entry document. A report can speak of other files, open or not."""
+    """The newest report by the path of its entry document. A report can speak of other files, open or not.
 
-    def __init__(self) -> None:
+    `severities` says, for a path, how loud the user wants each kind to be.
+    """
+
+    def __init__(self, severities: Callable[[str], Severities] = lambda path: {}) -> None:
+        self._severities = severities
         self._reports: dict[str, Report] = {}
+        self._files: dict[str, frozenset[str]] = {}
+        self._known: _Index | None = None
+
+    @property
+    def reports(self) -> Mapping[str, Report]:
+        """All of them."""
+        return self._reports
 
     def put(self, entry: str, report: Report) -> None:
         """A newer report of an entry document takes the place of the older one; where it knows nothing new, it only adds to it."""
         older = self._reports.get(entry)
         self._reports[entry] = _added(older, report) if older is not None and report.stale else report
+        self._files[entry] = _files(self._reports[entry])
+        self.refresh()
 
     def drop(self, entry: str) -> None:
         """Forget what an entry document's trace said, in all files; what other traces said stays."""
         self._reports.pop(entry, None)
+        self._files.pop(entry, None)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Something changed that the shown diagnostics depend on."""
+        self._known = None
 
     def edited(self, step: Edit, after: SourceFile) -> None:
         """Move everything through an edit that was just made."""
-        for entry, report in self._reports.items():
-            self._reports[entry] = moved_report(report, step, after)
+        for entry in self.entries_with(after.path):
+            self._reports[entry] = moved_report(self._reports[entry], step, after)
+        self.refresh()
 
     def align(self, now: SourceFile) -> None:
         """Move everything to the text that a file turned out to have when it was opened, or closed without saving."""
-        for entry, report in self._reports.items():
-            self._reports[entry] = caught_up(report, (), now)
+        for entry in self.entries_with(now.path):
+            self._reports[entry] = caught_up(self._reports[entry], (), now)
+        self.refresh()
 
-    def paths(self) -> set[str]:
+    def paths(self) -> Iterable[str]:
         """The files that have diagnostics."""
-        return {diagnostic.path for diagnostic in self._all()}
+        return self._index.by_path.keys()
 
     def entries_with(self, path: str) -> list[str]:
         """The entry documents whose last trace involved a file; of a pyproject.toml, those that involved a file in its folder or below."""
@@ -48,8 +70,8 @@ class Results:
         below = os.path.join(folder, "") if name == FILE_NAME else None
         return [
             entry
-            for entry, report in self._reports.items()
-            if path in report.sources or (below is not None and any(source.startswith(below) for source in report.sources))
+            for entry, files in self._files.items()
+            if path in files or (below is not None and any(file.startswith(below) for file in files))
         ]
 
     def source(self, path: str) -> SourceFile | None:
@@ -59,28 +81,59 @@ class Results:
 
     def at(self, path: str) -> list[Diagnostic]:
         """What all reports say about a file, in its order, each thing once."""
-        here = [diagnostic for diagnostic in self._all() if diagnostic.path == path]
-        unique = {(d.span, d.kind, d.code, d.id): d for d in reversed(here)}
+        unique = {(d.span, d.kind, d.code, d.id): d for d in reversed(self._index.by_path.get(path, []))}
         return sorted(unique.values(), key=lambda d: (d.span, d.kind.value, d.code, d.id))
 
     def linked(self, diagnostic: Diagnostic) -> list[Diagnostic]:
         """For a caller its cause; for a cause the calls that inherit it."""
         is_caller = diagnostic.kind is Kind.CALLER
-        others = [other for other in self._all() if other.id == diagnostic.id and (other.kind is Kind.CALLER) is not is_caller]
+        others = [other for other in self._index.by_id.get(diagnostic.id, []) if (other.kind is Kind.CALLER) is not is_caller]
         unique = {(other.path, other.span): other for other in reversed(others)}
         return sorted(unique.values(), key=lambda other: (other.path, other.span))
 
     def consequences(self, diagnostic: Diagnostic) -> list[Diagnostic]:
         """The causes that follow from a cause; they are shown with it and not by themselves."""
-        return [d for d in self._all() if d.caused_by == diagnostic.id and d.kind is not Kind.CALLER]
+        return [d for d in self._index.by_cause.get(diagnostic.id, []) if d.kind is not Kind.CALLER]
 
     def is_consequence(self, diagnostic: Diagnostic) -> bool:
         """Whether it follows from another cause that is known."""
-        return bool(diagnostic.caused_by) and any(d.id == diagnostic.caused_by for d in self._all())
+        return bool(diagnostic.caused_by) and diagnostic.caused_by in self._index.by_id
 
-    def _all(self) -> Iterable[Diagnostic]:
-        found = (d for report in self._reports.values() for d in report.diagnostics if not d.ignored)
-        return still_unused(found, (report.used_ignores for report in self._reports.values()))
+    def told_by(self, entry: str) -> list[Diagnostic]:
+        """What one entry document's trace says, the ignored included, as loud as the user wishes."""
+        wished = as_wished(self._reports[entry].diagnostics, self._severities)
+        return list(still_unused(wished, (report.used_ignores for report in self._reports.values())))
+
+    @property
+    def _index(self) -> _Index:
+        if self._known is None:
+            found = (d for report in self._reports.values() for d in report.diagnostics if not d.ignored)
+            wished = as_wished(found, self._severities)
+            self._known = _Index(still_unused(wished, (report.used_ignores for report in self._reports.values())))
+        return self._known
+
+
+class _Index:
+    """All shown diagnostics by what they are asked for by; made anew when anything changes."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.by_path: dict[str, list[Diagnostic]] = {}
+        self.by_id: dict[str, list[Diagnostic]] = {}
+        self.by_cause: dict[str, list[Diagnostic]] = {}
+        for diagnostic in diagnostics:
+            self.by_path.setdefault(diagnostic.path, []).append(diagnostic)
+            self.by_id.setdefault(diagnostic.id, []).append(diagnostic)
+            if diagnostic.caused_by:
+                self.by_cause.setdefault(diagnostic.caused_by, []).append(diagnostic)
+
+
+def _files(report: Report) -> frozenset[str]:
+    """The files that a report speaks of. They stay the same when it is moved."""
+    files = {report.path, *report.sources}
+    for function in report.functions:
+        files |= {function.path, function.mark_path}
+        files.update(region.path for region in function.regions)
+    return frozenset(files)
 
 
 def _added(older: Report, report: Report) -> Report:
@@ -88,7 +141,18 @@ def _added(older: Report, report: Report) -> Report:
     kept = tuple(diagnostic for diagnostic in older.diagnostics if diagnostic.kind is not Kind.NOT_ANALYSED)
     return replace(
         report,
+        environment=report.environment if report.environment.torch else older.environment,
+        functions=tuple(_still(older, function) for function in report.functions),
         diagnostics=kept + report.diagnostics,
         used_ignores=older.used_ignores | report.used_ignores,
         sources={**older.sources, **report.sources},
     )
+
+
+def _still(older: Report, function: FunctionResult) -> FunctionResult:
+    """What an earlier run showed of a function, and why the newest did not."""
+    same = (found for found in older.functions if (found.mark_path, found.name) == (function.mark_path, function.name))
+    known = next(same, None)
+    if known is None or known.outcome is not Outcome.TRACED or function.outcome is Outcome.TRACED:
+        return function
+    return replace(known, detail=f"not analysed since: {function.detail or function.outcome.value}")

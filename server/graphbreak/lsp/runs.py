@@ -1,4 +1,4 @@
-"""The newest request wins: of each document one analysis runs and at most one waits."""
+"""The newest request wins: of each document one analysis runs and at most one waits. What nobody waits for runs when nothing else does."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ class Run:
 
     path: str
     revision: int
-    unmarked: bool
+    unmarked: bool = False
     """The user asked for this very document: run it even where nothing in it is marked."""
+    background: bool = False
+    """Nobody waits for it: it gives way to those that somebody waits for."""
     cancelled: bool = False
     task: asyncio.Task[None] | None = None
 
@@ -27,45 +29,95 @@ class Run:
 
 
 class Runs:
-    """All analyses, by the path of their entry document. `analyse` does one; `revision` says how new the texts are."""
+    """All analyses, by the path of their entry document.
 
-    def __init__(self, analyse: Callable[[Run], Coroutine[Any, Any, None]], revision: Callable[[], int], idle: Callable[[], None]) -> None:
+    `analyse` does one; `revision` says how new the texts are; `idle` is told when nothing runs any more, `background` when one of
+    those in the background began or ended.
+    """
+
+    def __init__(
+        self,
+        analyse: Callable[[Run], Coroutine[Any, Any, None]],
+        revision: Callable[[], int],
+        idle: Callable[[], None],
+        background: Callable[[], None] = lambda: None,
+    ) -> None:
         self._analyse = analyse
         self._revision = revision
         self._idle = idle
+        self._background = background
         self._running: dict[str, Run] = {}
         self._waiting: dict[str, bool] = {}
+        self._queue: list[str] = []
+
+    def is_running(self, path: str) -> bool:
+        """Whether a document is being analysed now, and its result is still wanted."""
+        return path in self._running and not self._running[path].cancelled
+
+    @property
+    def in_background(self) -> list[str]:
+        """What is left to do in the background, the running one first."""
+        return [run.path for run in self._running.values() if run.background and run.path not in self._queue] + self._queue
 
     def request(self, path: str, *, unmarked: bool = False) -> None:
         """Analyse a document. If that is being done for the very texts there are now, its result is the answer."""
+        if path in self._queue:
+            self._queue.remove(path)
         run = self._running.get(path)
         if run is None:
-            self._start(path, unmarked)
-        elif run.cancelled or run.revision != self._revision() or unmarked > run.unmarked:
+            self._give_way()
+            self._start(Run(path, self._revision(), unmarked))
+        elif run.cancelled or run.background or run.revision != self._revision() or unmarked > run.unmarked:
             self._waiting[path] = unmarked
             run.cancel()
 
+    def request_in_background(self, paths: list[str]) -> None:
+        """Analyse documents one after another, when nothing else is being done."""
+        self._queue += [path for path in dict.fromkeys(paths) if path not in self._queue]
+        self._next()
+
     def again(self, path: str) -> None:
         """Analyse a document once more when the running analysis has ended."""
-        self._waiting.setdefault(path, False)
+        if self._running[path].background:
+            self._queue.append(path)
+        else:
+            self._waiting.setdefault(path, False)
 
     def cancel(self, path: str) -> None:
         """End the analysis of a document, and do not begin the one that waits."""
         self._waiting.pop(path, None)
+        if path in self._queue:
+            self._queue.remove(path)
         if path in self._running:
             self._running[path].cancel()
 
+    def cancel_background(self) -> None:
+        """End what nobody waits for."""
+        for path in self.in_background:
+            self.cancel(path)
+
+    def cancel_all(self) -> None:
+        """End everything, and begin nothing that waits."""
+        self._waiting.clear()
+        self._queue.clear()
+        for run in self._running.values():
+            run.cancel()
+
     async def stop(self) -> None:
         """End all of them, and wait until they have ended."""
-        self._waiting.clear()
-        runs = list(self._running.values())
-        for run in runs:
-            run.cancel()
-        await asyncio.gather(*(run.task for run in runs if run.task is not None), return_exceptions=True)
+        self.cancel_all()
+        tasks = [run.task for run in self._running.values() if run.task is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _start(self, path: str, unmarked: bool) -> None:
-        run = Run(path, self._revision(), unmarked)
-        self._running[path] = run
+    def _give_way(self) -> None:
+        """Something that is waited for begins: what runs in the background begins anew when that is done."""
+        for run in self._running.values():
+            if run.background and not run.cancelled:
+                self._queue.insert(0, run.path)
+                run.cancel()
+
+    def _start(self, run: Run) -> None:
+        self._running[run.path] = run
         run.task = asyncio.create_task(self._analyse(run))
         # Not `finally` in a coroutine around it: a task that is cancelled before its first step never enters one.
         run.task.add_done_callback(lambda task: self._ended(run))
@@ -73,6 +125,14 @@ class Runs:
     def _ended(self, run: Run) -> None:
         del self._running[run.path]
         if run.path in self._waiting:
-            self._start(run.path, self._waiting.pop(run.path))
+            self._start(Run(run.path, self._revision(), self._waiting.pop(run.path)))
+        self._next()
+        if run.background:
+            self._background()
         if not self._running:
             self._idle()
+
+    def _next(self) -> None:
+        if self._queue and not self._running:
+            self._start(Run(self._queue.pop(0), self._revision(), background=True))
+            self._background()

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..core.requests import Settings
+from .severities import Severities, read_severities
 
 ON_SAVE, ON_TYPE, MANUAL = "onSave", "onType", "manual"
 
-NOT_OURS = frozenset({"trace", "settings", "graphbreak"})
-"""Keys that are no settings of the server: `trace` belongs to the client library, the others only wrap settings."""
+NOT_OURS = frozenset({"trace", "bands", "importStrategy", "settings", "graphbreak"})
+"""Keys that are no settings of the server: the first ones are the extension's own, the others only wrap settings."""
 
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """The settings of one folder. `run` says when a document is analysed; the rest is for the analysis itself."""
+    """The settings of one folder. `run` says when a document is analysed; `severity` and `lens` are about what is shown."""
 
     run: str = ON_SAVE
     interpreter: str | None = None
     timeout: float = 60.0
     trusted: bool = True
     ignore: tuple[str, ...] = ()
+    severity: Severities = field(default_factory=dict, hash=False)
+    lens: bool = True
 
     def for_analysis(self) -> Settings:
         """The part that the engine knows."""
@@ -83,7 +86,7 @@ def _read_timeout(value: object) -> float:
     return float(value)
 
 
-def _read_trusted(value: object) -> bool:
+def _read_switch(value: object) -> bool:
     if not isinstance(value, bool):
         raise TypeError("expected true or false")
     return value
@@ -95,10 +98,12 @@ def _read_ignore(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-_READERS = {
+_READERS: dict[str, Callable[[object], Any]] = {
     "run": _read_run,
     "interpreter": _read_interpreter,
     "timeout": _read_timeout,
-    "trusted": _read_trusted,
+    "trusted": _read_switch,
     "ignore": _read_ignore,
+    "severity": read_severities,
+    "lens": _read_switch,
 }

@@ -53,7 +53,7 @@ def read_file(path: str) -> ProjectSettings | None:
             tool = tomllib.load(file).get("tool", {})
     except FileNotFoundError:
         return None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         return ProjectSettings(path, problems=(f"{path} is not valid TOML, so its settings are not used: {error}.",))
     except OSError as error:
         return ProjectSettings(path, problems=(f"{path} cannot be read, so its settings are not used: {error.strerror}.",))

@@ -1,0 +1,51 @@
+"""What the line above a marked function says: what became of it, with which inputs; or that it was not analysed, and why."""
+
+from __future__ import annotations
+
+from .findings import FunctionResult, InputSet, Outcome
+
+SEPARATOR = " · "
+_LONGEST_INPUTS = 60
+
+
+def title(function: FunctionResult) -> str:
+    """`3 graphs · 1 break · x: f32[8, 16] (from call)`."""
+    broken = function.breaks + function.skipped
+    if function.outcome is not Outcome.TRACED and not function.graphs and not broken:
+        return not_analysed(function.detail or function.outcome.value)
+    parts: list[str] = []
+    if not function.graphs and function.skipped:
+        parts.append("runs eagerly")
+    elif function.graphs or broken or not function.detail:
+        parts += [_graphs(function), _count(broken, "break") if broken else "no breaks"]
+    if function.inputs:
+        parts.append(_inputs(function.inputs))
+    return SEPARATOR.join([*parts, function.detail] if function.detail else parts)
+
+
+def not_analysed(reason: str) -> str:
+    """For a function of which nothing is known."""
+    return f"not analysed: {reason.rstrip('.')}"
+
+
+def _graphs(function: FunctionResult) -> str:
+    text = _count(function.graphs, "graph")
+    if not function.recompiles:
+        return text
+    again = min(function.recompiles, function.graphs)
+    return f"{text}, {again} of them {'a recompile' if again == 1 else 'recompiles'}"
+
+
+def _inputs(inputs: tuple[InputSet, ...]) -> str:
+    """The last set of inputs, as an example call would be made of it, and how many others there were."""
+    last = inputs[-1]
+    text = last.summary or "no arguments"
+    if len(text) > _LONGEST_INPUTS:
+        text = text[: _LONGEST_INPUTS - 1].rstrip(", ") + "…"
+    origin = "a guess" if last.source == "inferred" else f"from {last.source}"
+    more = len(inputs) - 1
+    return f"{text} ({origin})" + (f" and {_count(more, 'more set')}" if more else "")
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,119 @@
+"""One analysis from its request to its report, and one explanation likewise: what they are given, who is told, where the result goes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import traceback
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from ..core.explained import Explanation
+from ..core.findings import Outcome, Report
+from ..core.requests import Analyser, AnalysisRequest
+from ..core.source import SourceFile
+from ..tracer.files import read_source
+from .folders import folder_of, folder_uris
+from .moving import caught_up
+from .runs import Run
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Analyses:
+    """Does what `Runs` decides to do."""
+
+    def __init__(self, session: Session, server: LanguageServer, analyser: Analyser) -> None:
+        self._session = session
+        self._server = server
+        self._analyser = analyser
+        self._explaining: dict[asyncio.Task[Explanation], str] = {}
+
+    async def analyse(self, run: Run) -> None:
+        """Trace one document and take in the report; whatever goes wrong, the old results stay."""
+        session = self._session
+        source = await self._source(run.path)
+        if source is None:
+            return
+        bar = None if run.background else session.progress.begin(f"Graphbreak: {os.path.basename(run.path)}", run.cancel)
+        session.extension.status(run.path, "tracing")
+        session.extension.refresh_lenses()
+        state, message = "idle", ""
+        try:
+            request = self.request(source, unmarked=run.unmarked)
+            report = await self._analyser.analyse(request, bar.say if bar is not None else lambda sentence: None)
+            if not run.cancelled:
+                self._accept(run, report)
+        except Exception as error:  # a bug in the engine costs this one answer, not the session
+            state, message = "failed", f"Graphbreak failed on {run.path}: {error}"
+            session.notices.log("".join(traceback.format_exception(error)), types.MessageType.Error)
+        finally:
+            if bar is not None:
+                bar.end()
+            session.extension.status(run.path, state, message)
+            session.extension.refresh_lenses()
+
+    async def explain(self, path: str, name: str, details: list[str]) -> Explanation:
+        """PyTorch's own report on a function of a file. What goes wrong is a sentence in it."""
+        source = await self._source(path)
+        if source is None:
+            return Explanation(problem=f"{path} cannot be read.")
+        task = asyncio.create_task(self._analyser.explain(self.request(source), name, details))
+        self._explaining[task] = path
+        bar = self._session.progress.begin(f"Graphbreak: explaining {name}", lambda: bool(task.cancel()) and None)
+        try:
+            await asyncio.wait({task})
+            return Explanation(problem="It was cancelled.") if task.cancelled() else task.result()
+        except Exception as error:
+            self._session.notices.log("".join(traceback.format_exception(error)), types.MessageType.Error)
+            return Explanation(problem=f"Graphbreak failed on {path}: {error}")
+        finally:
+            task.cancel()
+            del self._explaining[task]
+            bar.end()
+
+    async def stop_explaining(self, path: str | None = None) -> None:
+        """End the explanations of a file, or all, and wait until they have ended."""
+        tasks = [task for task, explained in self._explaining.items() if path in (None, explained)]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _source(self, path: str) -> SourceFile | None:
+        document = self._session.documents.get(path)
+        return document.program if document is not None else await asyncio.to_thread(read_source, path)
+
+    def request(self, source: SourceFile, *, unmarked: bool = False) -> AnalysisRequest:
+        """What the engine is given for a file."""
+        session = self._session
+        document = session.documents.get(source.path)
+        folders = list(folder_uris(self._server.workspace))
+        folder = folder_of(source.path, folders)
+        root = folder or os.path.dirname(source.path)
+        return AnalysisRequest(
+            source=source,
+            root=root,
+            roots=tuple(folders) if folder else (*folders, root),
+            settings=session.configuration.of(source.path).for_analysis(),
+            overlay=session.documents.overlay(),
+            version=None if document is None else document.version,
+            run_unmarked=unmarked,
+        )
+
+    def _accept(self, run: Run, report: Report) -> None:
+        session = self._session
+        session.notices.report(report)
+        session.extension.environment(run.path, report.environment)
+        if report.functions and all(function.outcome is Outcome.CANCELLED for function in report.functions):
+            return
+        involved = list(report.sources)
+        for document in session.documents:
+            report = caught_up(report, document.since(run.revision), document.source)
+        session.results.put(run.path, report)
+        session.publisher.now(analysed=run.path)
+        # A helper that nobody knew to be involved may have been saved while it ran.
+        if any(session.saved_at(path) > run.revision for path in involved):
+            session.runs.again(run.path)

@@ -1,0 +1,65 @@
+"""Tracing the whole workspace: one marked file after another, whenever nothing runs that somebody waits for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from .notices import UNTRUSTED
+from .progress import Bar
+from .workspace_files import marked_files
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class WorkspaceTrace:
+    """At most one goes on; another request is answered by the one that is."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._bar: Bar | None = None
+        self._total = 0
+        self._looking = False
+
+    async def start(self, folders: list[str]) -> None:
+        """Find the files in the trusted ones of some folders, and begin."""
+        trusted = [folder for folder in folders if self._session.configuration.of(folder).trusted]
+        if len(trusted) < len(folders):
+            self._session.notices.show_once(UNTRUSTED)
+        if self._bar is not None or not trusted:
+            return
+        self._looking = True
+        self._bar = self._session.progress.begin("Graphbreak: workspace", self.cancel)
+        self._bar.say("looking for marked files")
+        paths: list[str] = []
+        try:
+            texts = self._session.documents.overlay()
+            paths = await asyncio.to_thread(marked_files, trusted, texts, lambda: not self._looking)
+        finally:
+            if self._looking and paths:
+                self._looking, self._total = False, len(paths)
+                self._session.runs.request_in_background(paths)
+            elif self._looking:
+                self._session.notices.log("Graphbreak found nothing in the workspace that is marked for compile.")
+            self._looking = False
+            self.update()
+
+    def update(self) -> None:
+        """Say how far it has come. Files that were added since, to be traced again, count too."""
+        left = self._session.runs.in_background
+        if self._bar is None or self._looking:
+            return
+        if left:
+            self._total = max(self._total, len(left))
+            self._bar.say(f"{self._total - len(left) + 1} of {self._total}: {os.path.basename(left[0])}")
+        else:
+            self._bar.end()
+            self._bar = None
+
+    def cancel(self) -> None:
+        """Stop looking, and trace no more of what was found."""
+        self._looking = False
+        self._session.runs.cancel_background()
+        self.update()

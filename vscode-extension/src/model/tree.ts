@@ -1,0 +1,137 @@
+/** What the tree of graph breaks shows, as plain nodes. */
+
+import type { Found, Range, Report, TracedFunction } from "../protocol";
+import { baseName, count, shortened } from "./words";
+
+export type Grouping = "cause" | "file" | "function";
+
+export interface Node {
+  /** Stays the same from one report to the next, so that what is unfolded stays unfolded. */
+  readonly id: string;
+  readonly type: "break" | "caller" | "function" | "file";
+  readonly label: string;
+  readonly description: string;
+  readonly tooltip: string;
+  readonly icon: string;
+  readonly colour?: string;
+  readonly target?: { readonly uri: string; readonly range: Range };
+  readonly code?: string;
+  readonly function?: { readonly uri: string; readonly name: string };
+  readonly children: readonly Node[];
+}
+
+const ICONS: Readonly<Record<string, readonly [icon: string, colour: string]>> = {
+  error: ["error", "problemsErrorIcon.foreground"],
+  warning: ["warning", "problemsWarningIcon.foreground"],
+  information: ["info", "problemsInfoIcon.foreground"],
+  hint: ["lightbulb", "descriptionForeground"],
+};
+
+/** The roots of the tree. */
+export function tree(reports: readonly Report[], grouping: Grouping): Node[] {
+  switch (grouping) {
+    case "cause":
+      return causes(unique(reports)).map((cause) => causeNode(cause, unique(reports), ""));
+    case "file":
+      return byFile(unique(reports));
+    case "function":
+      return reports.flatMap((report) => report.functions.map((traced) => functionNode(traced, report)));
+  }
+}
+
+/** How many causes there are, for the badge. Those that were asked for do not count. */
+export function breakCount(reports: readonly Report[]): number {
+  return causes(unique(reports)).filter((found) => found.kind !== "intended" && found.kind !== "not-analysed").length;
+}
+
+/** One cause may be found by several runs; it is shown once. */
+function unique(reports: readonly Report[]): Found[] {
+  const byId = new Map<string, Found>();
+  for (const found of reports.flatMap((report) => report.diagnostics)) {
+    const known = byId.get(found.id);
+    if (!found.ignored && (known === undefined || graphs(known) < graphs(found))) {
+      byId.set(found.id, found);
+    }
+  }
+  return [...byId.values()];
+}
+
+function causes(all: readonly Found[]): Found[] {
+  return all.filter((found) => found.causedBy === null && found.kind !== "caller").sort((a, b) => rank(a) - rank(b) || graphs(b) - graphs(a));
+}
+
+/** What was asked for, and what is not known, comes behind what is wrong. */
+function rank(found: Found): number {
+  return found.kind === "not-analysed" ? 2 : found.kind === "intended" || found.kind === "unused-ignore" ? 1 : 0;
+}
+
+function graphs(found: Found): number {
+  return found.cost?.graphs ?? 0;
+}
+
+function byFile(all: readonly Found[]): Node[] {
+  const files = [...new Set(all.map((found) => found.uri))].sort();
+  return files.map((uri) => {
+    const here = all.filter((found) => found.uri === uri).sort((a, b) => a.range.start.line - b.range.start.line);
+    const children = here.map((found) => leaf(found, uri, []));
+    return { id: uri, type: "file", label: baseName(uri), description: String(here.length), tooltip: "", icon: "file", children };
+  });
+}
+
+function functionNode(traced: TracedFunction, report: Report): Node {
+  const id = `${report.uri} ${traced.name}`;
+  const all = unique([report]);
+  const own = causes(all).filter((found) => found.functions.includes(traced.name));
+  const start = { line: traced.line, character: 0 };
+  return {
+    id,
+    type: "function",
+    label: traced.name,
+    description: [baseName(traced.uri), summary(traced)].join(" · "),
+    tooltip: traced.inputs.map((inputs) => `${inputs.summary} (from ${inputs.source})`).join("\n"),
+    icon: "symbol-method",
+    target: { uri: traced.uri, range: { start, end: start } },
+    function: { uri: traced.uri, name: traced.name },
+    children: own.map((found) => causeNode(found, all, id)),
+  };
+}
+
+/** A function's result in a few words. */
+export function summary(traced: TracedFunction): string {
+  if (traced.outcome !== "traced") {
+    return traced.outcome.replaceAll("-", " ");
+  }
+  const breaks = traced.breaks + traced.skipped;
+  const lost = traced.graphs === 0 && traced.skipped > 0;
+  return [lost ? "runs eagerly" : count(traced.graphs, "graph"), breaks === 0 ? "no breaks" : count(breaks, "break")].join(" · ");
+}
+
+function causeNode(found: Found, all: readonly Found[], parent: string): Node {
+  const callers = all.filter((other) => other.causedBy === found.id);
+  return leaf(found, parent, callers.map((caller) => leaf(caller, `${parent} ${found.id}`, [])));
+}
+
+function leaf(found: Found, parent: string, children: readonly Node[]): Node {
+  const [icon, colour] = ICONS[found.severity] ?? ["circle-outline", "foreground"];
+  const where = `${baseName(found.uri)}:${found.range.start.line + 1}`;
+  return {
+    id: `${parent} ${found.id}`,
+    type: found.kind === "caller" || !found.code.startsWith("GB") ? "caller" : "break",
+    label: shortened(found.kind === "caller" ? found.message : found.gbType || found.message, 90),
+    description: [where, ...costWords(found)].join(" · "),
+    tooltip: found.message,
+    icon: found.kind === "caller" ? "arrow-small-right" : icon,
+    colour,
+    target: { uri: found.uri, range: found.range },
+    code: found.code,
+    children,
+  };
+}
+
+function costWords({ cost }: Found): string[] {
+  if (cost === null) {
+    return [];
+  }
+  const hits = cost.hits > 1 ? [`${cost.hits} times`] : [];
+  return [...(cost.graphs > 0 ? [count(cost.graphs, "graph")] : []), ...hits, ...(cost.inLoop ? ["in a loop"] : [])];
+}

@@ -21,6 +21,10 @@ from .workspace import Workspace
 _USER_BREAKS = ("Call to `torch._dynamo.graph_break()`",)
 
 
+REACHED = "reached in library code here"
+"""How the related line is called that is the deepest of a library other than torch."""
+
+
 def break_diagnostics(
     causes: Sequence[Cause], rows: Sequence[Traced], run: Run, workspace: Workspace, sources: Sources
 ) -> list[Diagnostic]:
@@ -99,7 +103,7 @@ def _related(cause: Cause, workspace: Workspace) -> list[Related]:
     places = []
     below = [frame for frame in cause.stack if frame.library]
     outside_torch = [frame for frame in below if not workspace.in_torch(frame.path)]
-    for frame, what in ((outside_torch[-1:], "reached in library code here"), (below[-1:], "breaks here")):
+    for frame, what in ((outside_torch[-1:], REACHED), (below[-1:], "breaks here")):
         places += [_line(frame.path, frame.line, f"{what}, in `{frame.function}`") for frame in frame]
     if len(places) == 2 and places[0].path == places[1].path and places[0].span == places[1].span:
         del places[0]

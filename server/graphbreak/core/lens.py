@@ -11,7 +11,7 @@ _LONGEST_INPUTS = 60
 def title(function: FunctionResult) -> str:
     """`3 graphs · 1 break · x: f32[8, 16] (from call)`."""
     broken = function.breaks + function.skipped
-    if function.outcome is not Outcome.TRACED and not function.graphs and not broken:
+    if is_not_analysed(function):
         return not_analysed(function.detail or function.outcome.value)
     parts: list[str] = []
     if not function.graphs and function.skipped:
@@ -21,6 +21,11 @@ def title(function: FunctionResult) -> str:
     if function.inputs:
         parts.append(_inputs(function.inputs))
     return SEPARATOR.join([*parts, function.detail] if function.detail else parts)
+
+
+def is_not_analysed(function: FunctionResult) -> bool:
+    """Whether nothing was found out about it. One that a run was ended in may still have shown something."""
+    return function.outcome is not Outcome.TRACED and not (function.graphs or function.breaks or function.skipped)
 
 
 def not_analysed(reason: str) -> str:

@@ -20,7 +20,7 @@ _CALLED_BY_INSTANCE = ("forward", "__call__")
 
 @dataclass(frozen=True)
 class Suggestion:
-    """`text` is to be put above `line` (0-based), behind `indentation`. `existing` is the line of the first directive that is there already."""
+    """`text` is to be put above `line` (0-based), behind `indentation`. `existing` is the line of the directive that is there already."""
 
     line: int
     indentation: str
@@ -36,7 +36,8 @@ def suggest(source: SourceFile, marks: Marks, mark: Mark, inputs: str = "") -> S
         line, call = _first_line(chain[-1]), _call_of(chain, inputs)
     else:
         statement = _statement(tree, mark.span.start.line)
-        line, call = (statement.lineno - 1, _call_of_target(tree, statement, mark, inputs)) if statement else (mark.span.start.line, UNKNOWN)
+        line = statement.lineno - 1 if statement else mark.span.start.line
+        call = _call_of_target(tree, statement, mark, inputs) if statement else UNKNOWN
     text = source.line(line)
     head = range(line, mark.line + 1) if chain else (line, mark.span.start.line)
     lines = [directive.span.start.line for directive in (*mark.directives, *marks.stray) if directive.target_line in head]

@@ -63,7 +63,11 @@ class Analyses:
             return Explanation(problem=f"{path} cannot be read.")
         task = asyncio.create_task(self._analyser.explain(self.request(source), name, details))
         self._explaining[task] = path
-        bar = self._session.progress.begin(f"Graphbreak: explaining {name}", lambda: bool(task.cancel()) and None)
+
+        def cancel() -> None:
+            task.cancel()
+
+        bar = self._session.progress.begin(f"Graphbreak: explaining {name}", cancel)
         try:
             await asyncio.wait({task})
             return Explanation(problem="It was cancelled.") if task.cancelled() else task.result()

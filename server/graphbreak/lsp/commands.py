@@ -20,3 +20,18 @@ def trace(ls: GraphbreakServer, *args: Any) -> None:
         ls.session.notices.log("Graphbreak can only analyse a file that is open in the editor.")
     else:
         ls.session.triggers.asked(path)
+
+
+async def cancel(ls: GraphbreakServer, *args: Any) -> None:
+    """End what runs: for a document, or without one everything."""
+    if args and isinstance(args[0], str):
+        path = to_path(args[0])
+        if path is not None:
+            await ls.session.cancel(path)
+    else:
+        await ls.session.cancel(None)
+
+
+def trace_workspace(ls: GraphbreakServer, *args: Any) -> None:
+    """Analyse every file of the workspace in which something is marked. The answer only says that it was heard."""
+    ls.session.trace_workspace()

@@ -87,6 +87,10 @@ class Converter:
         # Without the text (a library file) the columns are taken for plain ASCII.
         return types.Position(position.line, to_units(line, position.column, self.encoding) if line else position.column)
 
+    def at_line(self, line: int) -> types.Range:
+        """The start of a line."""
+        return types.Range(types.Position(line, 0), types.Position(line, 0))
+
     def from_position(self, source: SourceFile, position: types.Position) -> Position:
         """An editor's position in a text."""
         return Position(position.line, to_column(source.line(position.line), position.character, self.encoding))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
+from ..core.breaks import REACHED
 from ..core.findings import Diagnostic, Kind, Related, Severity
 from ..core.source import Span
 from .convert import Converter
@@ -64,7 +65,7 @@ def _group(results: Results, group: list[Diagnostic]) -> Shown:
     named = ", ".join(f"{d.code} in {_where(d)}" for d in group[:_NAMED])
     rest = f" and {len(group) - _NAMED} more" if len(group) > _NAMED else ""
     codes = list(dict.fromkeys(d.code for d in group))
-    related: tuple[Related, ...] = tuple(_innermost(d) for d in group)
+    related: tuple[Related, ...] = tuple(place for d in group for place in _library_lines(d))
     for diagnostic in group:
         related = _with_links(results, diagnostic, related)
     return Shown(
@@ -81,10 +82,13 @@ def _where(diagnostic: Diagnostic) -> str:
     return f"`{frame.function}` ({os.path.basename(frame.path)}:{frame.line + 1})"
 
 
-def _innermost(diagnostic: Diagnostic) -> Related:
+def _library_lines(diagnostic: Diagnostic) -> list[Related]:
+    """The line that breaks, with its reason, and the deepest line outside torch that led there, where that is another."""
     frame = diagnostic.stack[-1]
     span = frame.span or Span.at(frame.line, 0, frame.line, 0)
-    return Related(frame.path, span, f"{diagnostic.code}: {_first_line(diagnostic.message)}")
+    inner = Related(frame.path, span, f"{diagnostic.code}: {_first_line(diagnostic.message)}")
+    reached = [place for place in diagnostic.related if place.message.startswith(REACHED) and (place.path, place.span) != (frame.path, span)]
+    return [inner, *(Related(place.path, place.span, f"{diagnostic.code}: {place.message}") for place in reached)]
 
 
 def _with_links(results: Results, diagnostic: Diagnostic, related: tuple[Related, ...]) -> tuple[Related, ...]:

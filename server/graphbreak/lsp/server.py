@@ -9,7 +9,7 @@ from lsprotocol import types
 from .. import __version__
 from ..core.requests import Analyser
 from ..tracer.engine import Engine
-from . import code_actions, commands, extensions, hover, lifecycle, stdio, text_sync, workspace_events
+from . import code_actions, code_lens, commands, explain, extensions, hover, lifecycle, report, rule, stdio, text_sync, workspace_events
 from .connection import GraphbreakServer
 
 
@@ -30,6 +30,12 @@ def create_server(analyser: Analyser | Callable[[], Analyser]) -> GraphbreakServ
     server.feature(types.TEXT_DOCUMENT_HOVER)(hover.hover)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, code_actions.OPTIONS)(code_actions.code_action)
 
+    server.feature(types.TEXT_DOCUMENT_CODE_LENS, code_lens.OPTIONS)(code_lens.code_lens)
+
+    server.feature(extensions.REPORT)(report.report)
+    server.feature(extensions.EXPLAIN)(explain.explain)
+    server.feature(extensions.RULE)(rule.rule)
+
     server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(workspace_events.did_change_configuration)
     server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(workspace_events.did_change_workspace_folders)
     server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(workspace_events.did_change_watched_files)
@@ -37,6 +43,8 @@ def create_server(analyser: Analyser | Callable[[], Analyser]) -> GraphbreakServ
 
     server.command(extensions.RESTART)(commands.restart)
     server.command(extensions.TRACE)(commands.trace)
+    server.command(extensions.CANCEL)(commands.cancel)
+    server.command(extensions.TRACE_WORKSPACE)(commands.trace_workspace)
     return server
 
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import traceback
 from collections.abc import Coroutine
 from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from ..core.findings import Outcome, Report
-from ..core.requests import Analyser, AnalysisRequest
+from ..core.requests import Analyser
 from ..core.source import SourceFile
+from ..tracer.files import read_source
+from .analyses import Analyses
 from .configuration import Configuration
 from .convert import Converter
 from .diagnostics import Publisher
-from .documents import Document, Documents, read_file
-from .extensions import STATUS, STATUS_CAPABILITY
-from .folders import folder_of, folder_uris
-from .moving import caught_up
+from .documents import Document, Documents
+from .folders import folder_uris
 from .notices import Notices
 from .progress import Progress
 from .results import Results
-from .runs import Run, Runs
+from .runs import Runs
+from .telling import Extension
 from .triggers import Triggers
+from .workspace_trace import WorkspaceTrace
 
 
 class Session:
@@ -33,12 +32,17 @@ class Session:
 
     def __init__(self, server: LanguageServer, analyser: Analyser) -> None:
         self.documents = Documents()
-        self.results = Results()
         self.notices = Notices(server)
         self.configuration = Configuration(server, self.notices)
+        self.results = Results(lambda path: self.configuration.of(path).severity)
         self.progress = Progress(server)
-        self.publisher = Publisher(server, self.results, lambda: self.converter)
-        self.runs = Runs(self._analyse, lambda: self.documents.revision, self.documents.forget_steps)
+        self.extension = Extension(server, lambda path: self.converter.uri(path))
+        self.publisher = Publisher(server, self.results, lambda: self.converter, lambda: self.extension.results(self.results.reports))
+        self.workspace_trace = WorkspaceTrace(self)
+        self.analyses = Analyses(self, server, analyser)
+        self.runs = Runs(
+            self.analyses.analyse, lambda: self.documents.revision, self.documents.forget_steps, lambda: self.workspace_trace.update()
+        )
         self.triggers = Triggers(self)
         self._server = server
         self._analyser = analyser
@@ -83,14 +87,32 @@ class Session:
         self._saved[path] = self.documents.revision
         self.triggers.saved(path)
 
+    def saved_at(self, path: str) -> int:
+        """The revision of the texts at which a file was last saved."""
+        return self._saved.get(path, 0)
+
+    def changed_on_disk(self, path: str) -> None:
+        """A file that is not open was written, or deleted, by another program."""
+        self.documents.touch()
+        if self.results.entries_with(path):
+            self._align_with_disk(path)
+            self.results.drop(path)
+            self.publisher.now()
+        if self.runs.is_running(path):
+            self.runs.request_in_background([path])
+        self.saved(path)
+
     def closed(self, path: str) -> None:
         """A document was closed: what its own trace said goes, what others said about it stays."""
         self.documents.close(path)
         self.triggers.closed(path)
-        on_disk = read_file(path)
+        self._align_with_disk(path)
+        self.forget(path)
+
+    def _align_with_disk(self, path: str) -> None:
+        on_disk = read_source(path) if self.results.source(path) is not None else None
         if on_disk is not None:
             self.results.align(on_disk)
-        self.forget(path)
 
     def forget(self, path: str) -> None:
         """Nothing is, and nothing will be, known from tracing this document."""
@@ -102,6 +124,9 @@ class Session:
         """Ask for the settings, and act on those that are new."""
         await self.configuration.ask()
         self.triggers.settings_changed()
+        self.results.refresh()
+        self.publisher.now()
+        self.extension.refresh_lenses()
 
     def soon(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that has to wait for the editor, while its messages go on being handled."""
@@ -109,9 +134,24 @@ class Session:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
+    def trace_workspace(self) -> None:
+        """Analyse all that is marked in the workspace folders, in the background."""
+        self.soon(self.workspace_trace.start(list(folder_uris(self._server.workspace))))
+
+    async def cancel(self, path: str | None) -> None:
+        """End what runs for a document, or everything; what was known before stays."""
+        if path is None:
+            self.workspace_trace.cancel()
+            self.runs.cancel_all()
+        else:
+            self.runs.cancel(path)
+        await self.analyses.stop_explaining(path)
+
     async def restart(self) -> None:
         """Begin anew with fresh workers; what is shown stays until there is something newer."""
+        self.workspace_trace.cancel()
         await self.runs.stop()
+        await self.analyses.stop_explaining()
         await self._analyser.restart()
         for document in self.documents:
             self.triggers.opened(document.path)
@@ -123,59 +163,10 @@ class Session:
         self._closed = True
         self.triggers.stop()
         self.publisher.cancel()
+        self.extension.stop()
+        self.workspace_trace.cancel()
         for task in list(self._work):
             task.cancel()
         await self.runs.stop()
+        await self.analyses.stop_explaining()
         await self._analyser.close()
-
-    async def _analyse(self, run: Run) -> None:
-        """Trace one document and take in the report; whatever goes wrong, the old results stay."""
-        document = self.documents.get(run.path)
-        if document is None:
-            return
-        bar = self.progress.begin(f"Graphbreak: {os.path.basename(run.path)}", run.cancel)
-        self._tell(document, "tracing")
-        state, message = "idle", ""
-        try:
-            report = await self._analyser.analyse(self._request(document, run), bar.say)
-            if not run.cancelled:
-                self._accept(run, report)
-        except Exception as error:  # a bug in the engine costs this one answer, not the session
-            state, message = "failed", f"Graphbreak failed on {run.path}: {error}"
-            self.notices.log("".join(traceback.format_exception(error)), types.MessageType.Error)
-        finally:
-            bar.end()
-            self._tell(document, state, message)
-
-    def _request(self, document: Document, run: Run) -> AnalysisRequest:
-        folders = list(folder_uris(self._server.workspace))
-        folder = folder_of(document.path, folders)
-        root = folder or os.path.dirname(document.path)
-        return AnalysisRequest(
-            source=document.program,
-            root=root,
-            roots=tuple(folders) if folder else (*folders, root),
-            settings=self.configuration.of(document.path).for_analysis(),
-            overlay=self.documents.overlay(),
-            version=document.version,
-            run_unmarked=run.unmarked,
-        )
-
-    def _accept(self, run: Run, report: Report) -> None:
-        self.notices.report(report)
-        if report.functions and all(function.outcome is Outcome.CANCELLED for function in report.functions):
-            return
-        involved = list(report.sources)
-        for document in self.documents:
-            report = caught_up(report, document.since(run.revision), document.source)
-        self.results.put(run.path, report)
-        self.publisher.now(analysed=run.path)
-        # A helper that nobody knew to be involved may have been saved while it ran.
-        if any(self._saved.get(path, 0) > run.revision for path in involved):
-            self.runs.again(run.path)
-
-    def _tell(self, document: Document, state: str, message: str = "") -> None:
-        """Tell an extension that wants to know what goes on."""
-        experimental = self._server.client_capabilities.experimental
-        if isinstance(experimental, dict) and experimental.get(STATUS_CAPABILITY):
-            self._server.protocol.notify(STATUS, {"uri": document.uri, "state": state, "message": message})

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 
 from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 
 from ..core.findings import Environment, Report
 from .extensions import CHANGED, COMMANDS_CAPABILITY, ENVIRONMENT, STATUS, STATUS_CAPABILITY
+
+
+def environment_object(environment: Environment) -> dict[str, object]:
+    """Where an analysis ran, as it is sent."""
+    return asdict(environment)
 
 
 class Extension:
@@ -32,17 +38,7 @@ class Extension:
 
     def environment(self, path: str, environment: Environment) -> None:
         """Where an analysis ran."""
-        self._notify(
-            ENVIRONMENT,
-            {
-                "uri": self._uri(path),
-                "python": environment.python,
-                "torch": environment.torch,
-                "device": environment.device,
-                "sandbox": list(environment.sandbox),
-                "notes": list(environment.notes),
-            },
-        )
+        self._notify(ENVIRONMENT, {"uri": self._uri(path), **environment_object(environment)})
 
     def results(self, reports: Mapping[str, Report]) -> None:
         """Name each entry document of which something else is known than when this was last called."""

@@ -21,7 +21,7 @@ class Triggers:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._considered: dict[str, ClientSettings] = {}
+        self._considered: dict[str, tuple[object, ...]] = {}
 
     def opened(self, path: str) -> None:
         """A document was opened."""
@@ -34,8 +34,11 @@ class Triggers:
             settings = self._session.configuration.of(document.path)
             if not settings.trusted:
                 self._session.forget(document.path)
-            if self._considered.get(document.path) != settings:
+            if self._considered.get(document.path) != _what_counts(settings):
                 self._unless_manual(document.path)
+        for entry in list(self._session.results.reports):
+            if not self._session.configuration.of(entry).trusted:
+                self._session.forget(entry)
 
     def typed(self, path: str) -> None:
         """A document was changed: analyse after a pause, what depends on it too."""
@@ -50,10 +53,13 @@ class Triggers:
                 self.consider(entry)
 
     def saved(self, path: str) -> None:
-        """A file was saved, or changed on disk: analyse it, and every open document whose last trace involved it."""
+        """A file was saved, or changed on disk: analyse it, and what involved it when last traced; what is not open in its turn."""
         self._stop_timer(path)
         for entry in self._affected(path):
             self._unless_manual(entry)
+        of = self._session.configuration.of
+        unopened = (entry for entry in self._session.results.entries_with(path) if self._session.documents.get(entry) is None)
+        self._session.runs.request_in_background([entry for entry in unopened if of(entry).run != MANUAL and of(entry).trusted])
 
     def closed(self, path: str) -> None:
         """A document was closed."""
@@ -70,7 +76,7 @@ class Triggers:
         if document is None:
             return
         settings = self._session.configuration.of(path)
-        self._considered[path] = settings
+        self._considered[path] = _what_counts(settings)
         if not settings.trusted:
             self._session.notices.show_once(UNTRUSTED)
         elif unmarked or document.is_marked:
@@ -97,3 +103,8 @@ class Triggers:
         timer = self._timers.pop(path, None)
         if timer is not None:
             timer.cancel()
+
+
+def _what_counts(settings: ClientSettings) -> tuple[object, ...]:
+    """The part of the settings that an analysis, and when it is made, depends on."""
+    return (settings.run, settings.for_analysis())

@@ -23,8 +23,7 @@ def did_change_watched_files(ls: GraphbreakServer, params: types.DidChangeWatche
     """A file that is not open was written by another program. An open one is the editor's: it will tell of the save itself."""
     paths = {to_path(event.uri) for event in params.changes}
     for path in sorted(path for path in paths if path is not None and ls.session.documents.get(path) is None):
-        ls.session.documents.touch()
-        ls.session.saved(path)
+        ls.session.changed_on_disk(path)
 
 
 def cancel_progress(ls: GraphbreakServer, params: types.WorkDoneProgressCancelParams) -> None:

@@ -21,35 +21,34 @@ class WorkspaceTrace:
         self._session = session
         self._bar: Bar | None = None
         self._total = 0
-        self._looking = False
+        self._search: object = None
+        """What stands for the search that goes on, as long as its result is wanted."""
 
     async def start(self, folders: list[str]) -> None:
         """Find the files in the trusted ones of some folders, and begin."""
-        trusted = [folder for folder in folders if self._session.configuration.of(folder).trusted]
+        configuration, notices = self._session.configuration, self._session.notices
+        trusted = [folder for folder in folders if configuration.of(folder).trusted]
         if len(trusted) < len(folders):
-            self._session.notices.show_once(UNTRUSTED)
+            notices.show_once(UNTRUSTED)
         if self._bar is not None or not trusted:
             return
-        self._looking = True
+        search = self._search = object()
         self._bar = self._session.progress.begin("Graphbreak: workspace", self.cancel)
         self._bar.say("looking for marked files")
-        paths: list[str] = []
-        try:
-            texts = self._session.documents.overlay()
-            paths = await asyncio.to_thread(marked_files, trusted, texts, lambda: not self._looking)
-        finally:
-            if self._looking and paths:
-                self._looking, self._total = False, len(paths)
-                self._session.runs.request_in_background(paths)
-            elif self._looking:
-                self._session.notices.log("Graphbreak found nothing in the workspace that is marked for compile.")
-            self._looking = False
+        found = await asyncio.to_thread(marked_files, trusted, self._session.documents.overlay(), lambda: self._search is not search)
+        if self._search is search:
+            self._search = None
+            paths = [path for path in found if configuration.of(path).trusted]
+            self._total = len(paths)
+            if not paths:
+                notices.log("Graphbreak found nothing in the workspace that is marked for compile.")
+            self._session.runs.request_in_background(paths)
             self.update()
 
     def update(self) -> None:
         """Say how far it has come. Files that were added since, to be traced again, count too."""
         left = self._session.runs.in_background
-        if self._bar is None or self._looking:
+        if self._bar is None or self._search is not None:
             return
         if left:
             self._total = max(self._total, len(left))
@@ -60,6 +59,6 @@ class WorkspaceTrace:
 
     def cancel(self) -> None:
         """Stop looking, and trace no more of what was found."""
-        self._looking = False
+        self._search = None
         self._session.runs.cancel_background()
         self.update()

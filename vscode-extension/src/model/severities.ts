@@ -24,8 +24,5 @@ export function adjusted<T extends { severity: number; data?: unknown }>(finding
   if (severity === null) {
     return undefined;
   }
-  if (severity !== undefined) {
-    finding.severity = severity;
-  }
-  return finding;
+  return severity === undefined ? finding : Object.assign(Object.create(Object.getPrototypeOf(finding) as object) as T, finding, { severity });
 }

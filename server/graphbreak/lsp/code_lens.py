@@ -1,0 +1,105 @@
+"""codeLens: one row above each marked function: what became of it, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from lsprotocol import types
+
+from ..core import lens
+from ..core.findings import FunctionResult, Outcome
+from ..core.marks import Mark
+from ..core.suggest import suggest
+from .connection import GraphbreakServer
+from .convert import to_path
+from .documents import Document
+from .extensions import EDIT_INPUTS, SHOW_GRAPHS, TRACE, TRACE_FILE
+from .settings import MANUAL
+
+OPTIONS = types.CodeLensOptions(resolve_provider=False)
+
+
+def code_lens(ls: GraphbreakServer, params: types.CodeLensParams) -> list[types.CodeLens]:
+    """The rows of a document, from the newest reports and the marks of its text as it is now."""
+    path = to_path(params.text_document.uri)
+    document = None if path is None else ls.session.documents.get(path)
+    if document is None or not ls.session.configuration.of(document.path).lens:
+        return []
+    rows = _rows(document, _functions(ls, document.path))
+    place = ls.session.converter.at_line
+    return [types.CodeLens(place(line), command) for line, mark, found in rows for command in _commands(ls, document, mark, found)]
+
+
+Row = tuple[int, Mark | None, list[FunctionResult]]
+
+
+def _functions(ls: GraphbreakServer, path: str) -> list[FunctionResult]:
+    """All that reports say of functions that are marked or defined in a file; of one mark what says most, the file's own trace first."""
+    reports = ls.session.results.reports
+    entries = sorted(ls.session.results.entries_with(path), key=lambda entry: entry != path)
+    found = [function for entry in entries for function in reports[entry].functions if path in (function.path, function.mark_path)]
+    found.sort(key=lambda function: (function.outcome is not Outcome.TRACED, not function.graphs))
+    best: dict[object, FunctionResult] = {}
+    for function in found:
+        best.setdefault((function.mark_path, function.mark_span, function.path, function.line, function.name), function)
+    return list(best.values())
+
+
+def _rows(document: Document, functions: Sequence[FunctionResult]) -> Iterator[Row]:
+    """The marks of the text with what is known of them; then what is defined here and marked elsewhere."""
+    left = list(functions)
+    marks = [mark for mark in document.marks.marks if not mark.options.disabled]
+    lines = [mark.line for mark in marks]
+    for mark in marks:
+        mine = [function for function in left if _is_of(function, mark, document.path)]
+        # A function that was never called has the same row in each report.
+        mine = [function for function in mine if function.outcome is Outcome.TRACED] or mine[:1]
+        left = [function for function in left if not _is_of(function, mark, document.path)]
+        yield mark.line if lines.count(mark.line) == 1 else mark.span.start.line, mark, mine
+    elsewhere: dict[int, list[FunctionResult]] = {}
+    for function in left:
+        line = function.line if function.path == document.path else function.mark_span.start.line
+        elsewhere.setdefault(line, []).append(function)
+    yield from ((line, None, found[:1]) for line, found in elsewhere.items() if line not in lines)
+
+
+def _is_of(function: FunctionResult, mark: Mark, path: str) -> bool:
+    if function.mark_path == path and function.mark_span == mark.span:
+        return True
+    return (function.path, function.line, function.name) == (path, mark.line, mark.name)
+
+
+def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found: Sequence[FunctionResult]) -> Iterable[types.Command]:
+    uri, extended = document.uri, ls.session.extension.has_commands
+    trusted = ls.session.configuration.of(document.path).trusted
+    shown = [function for function in found if not lens.is_not_analysed(function)] if trusted else []
+    for function in shown:
+        title = f"{function.name}: {lens.title(function)}" if len(shown) > 1 else lens.title(function)
+        where = [ls.session.converter.uri(function.path), function.name]
+        yield types.Command(title, SHOW_GRAPHS, arguments=where) if extended else types.Command(title, TRACE, arguments=[uri])
+    if not shown:
+        reason = lens.title(found[0]) if found and trusted else lens.not_analysed(_reason(ls, document.path, trusted))
+        yield types.Command(reason, "") if extended else types.Command(reason, TRACE, arguments=[uri])
+    if not extended:
+        return
+    if trusted:
+        yield types.Command("Trace now", TRACE_FILE, arguments=[uri])
+    if shown:
+        yield types.Command("Show graphs", SHOW_GRAPHS, arguments=[ls.session.converter.uri(shown[0].path), shown[0].name])
+    if mark is not None:
+        yield types.Command("Edit inputs", EDIT_INPUTS, arguments=_edit(document, mark, shown))
+
+
+def _reason(ls: GraphbreakServer, path: str, trusted: bool) -> str:
+    """Why nothing is known of a mark at all."""
+    if not trusted:
+        return "the workspace is not trusted"
+    if ls.session.runs.is_running(path):
+        return "it is being traced"
+    return "tracing waits for the command" if ls.session.configuration.of(path).run == MANUAL else "not traced yet"
+
+
+def _edit(document: Document, mark: Mark, found: Sequence[FunctionResult]) -> list[object]:
+    inputs = next((function.inputs[-1].summary for function in found if function.inputs), "")
+    suggestion = suggest(document.program, document.marks, mark, inputs)
+    return [document.uri, suggestion.line, suggestion.indentation, suggestion.text, suggestion.existing]

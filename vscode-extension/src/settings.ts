@@ -1,0 +1,31 @@
+/** The extension's settings, as they are now. */
+
+import * as vscode from "vscode";
+import type { ImportStrategy } from "./model/launch";
+import type { Wishes } from "./model/severities";
+
+export const SECTION = "graphbreak";
+
+function at(scope?: vscode.ConfigurationScope): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration(SECTION, scope);
+}
+
+export const settings = {
+  interpreter: (scope?: vscode.ConfigurationScope): string => at(scope).get<string>("interpreter", "").trim(),
+  importStrategy: (): ImportStrategy => at().get<ImportStrategy>("importStrategy", "useBundled"),
+  severity: (scope: vscode.ConfigurationScope): Wishes => at(scope).get<Wishes>("severity", {}),
+  lens: (scope: vscode.ConfigurationScope): boolean => at(scope).get<boolean>("lens.enable", true),
+  bands: (): boolean => at().get<boolean>("bands.enable", true),
+  bandLabels: (): boolean => at().get<boolean>("bands.labels", true),
+  messages: (): string => at().get<string>("trace.server", "off"),
+  setBands: (value: boolean): Thenable<void> => at().update("bands.enable", value, vscode.ConfigurationTarget.Global),
+};
+
+/** Calls back when one of these settings changes. */
+export function onSettings(names: readonly string[], changed: () => void): vscode.Disposable {
+  return vscode.workspace.onDidChangeConfiguration((event) => {
+    if (names.some((name) => event.affectsConfiguration(`${SECTION}.${name}`))) {
+      changed();
+    }
+  });
+}

@@ -11,6 +11,7 @@ from graphbreak.core.findings import Diagnostic, Kind, Report
 from graphbreak.core.source import Edit
 from harness import Harness
 from markdown_cases import Case, Mark, all_cases, mark
+from versions import at_home, has_columns
 
 CASES = all_cases()
 WITH_FIXES = [(case, title, text) for case in CASES for title, text in case.fixes]
@@ -35,8 +36,26 @@ def marks_of(report: Report) -> list[Mark]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_case(harness: Harness, tmp_path: Path, case: Case) -> None:
-    report = analyse(harness, tmp_path, case.code)
-    assert mark(case.code, marks_of(report)) == mark(case.code, case.marks)
+    found = marks_of(analyse(harness, tmp_path, case.code))
+    if at_home():
+        assert mark(case.code, found) == mark(case.code, case.marks)
+    else:
+        assert not misplaced(found, case.marks)
+
+
+def misplaced(found: list[Mark], wanted: list[Mark]) -> list[Mark]:
+    """With other versions: the breaks that are reported on their line with their code, but not at their expression (or, where the workers'
+    Python has no columns, not around it). Whether they are all there is what the parity test asks that version itself."""
+    missing = []
+    for one in (one for one in wanted if one.code.startswith("GB") and one.kind != "caller"):
+        alike = [other for other in found if (other.line, other.code) == (one.line, one.code) and other.kind != "caller"]
+        fitting = [
+            other
+            for other in alike
+            if (other.start, other.end) == (one.start, one.end) or (not has_columns() and other.start <= one.start and one.end <= other.end)
+        ]
+        missing += [one] if alike and not fitting else []
+    return missing
 
 
 @pytest.mark.parametrize(("case", "title", "text"), WITH_FIXES, ids=lambda value: value.name if isinstance(value, Case) else None)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from harness import Harness
 
 HEAD = "import torch\n\n\n"
@@ -111,7 +112,7 @@ def test_regions(harness: Harness, tmp_path: Path, name: str) -> None:
     wanted = {number: match.group(1) for number, line in enumerate(marked) if (match := _STATE.search(line))}
     report = harness.write_and_analyse(tmp_path / "program.py", "\n".join(marked) + "\n")
     (function,) = report.functions
-    found = {}
+    found: dict[int, str] = {}
     for region in function.regions:
         state = {"graph": " ".join(map(str, region.graphs)), "eager": "eager", "not-reached": "-"}[region.state]
         found |= {line: state for line in range(region.start, region.end + 1) if _STATE.search(marked[line])}

@@ -37,6 +37,7 @@ def capabilities(**window: Any) -> types.ClientCapabilities:
             workspace_edit=types.WorkspaceEditClientCapabilities(document_changes=True),
             did_change_configuration=types.DidChangeConfigurationClientCapabilities(dynamic_registration=True),
             did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
+            code_lens=types.CodeLensWorkspaceClientCapabilities(refresh_support=True),
         ),
         text_document=types.TextDocumentClientCapabilities(
             publish_diagnostics=types.PublishDiagnosticsClientCapabilities(
@@ -51,7 +52,7 @@ def capabilities(**window: Any) -> types.ClientCapabilities:
                 data_support=True,
             ),
         ),
-        experimental={"graphbreakStatus": True},
+        experimental={"graphbreakStatus": True, "graphbreakCommands": True},
     )
 
 
@@ -64,11 +65,17 @@ class Editor:
         self.published: list[types.PublishDiagnosticsParams] = []
         self.registered: list[str] = []
         self.status: list[tuple[str, str]] = []
+        self.environments: list[dict[str, Any]] = []
+        self.changed: list[str] = []
+        self.refreshes = 0
         self.versions: dict[Path, int] = {}
         features = dict(DEFAULT_CLIENT_FEATURES)
         features[types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = lambda params: self.published.append(params)
         features[types.CLIENT_REGISTER_CAPABILITY] = self._register
         features["graphbreak/status"] = lambda params: self.status.append((params.state, params.message))
+        features["graphbreak/environment"] = lambda params: self.environments.append(_object(params))
+        features["graphbreak/changed"] = lambda params: self.changed.append(params.uri)
+        features[types.WORKSPACE_CODE_LENS_REFRESH] = self._refresh_lenses
         register_lsp_features(self.client, {name: _plain(feature) for name, feature in features.items()})
         self._server: asyncio.Task[int] | None = None
 
@@ -136,6 +143,15 @@ class Editor:
         params = types.CodeActionParams(types.TextDocumentIdentifier(path.as_uri()), place, types.CodeActionContext([], only))
         return [a for a in await self.client.text_document_code_action_async(params) or [] if isinstance(a, types.CodeAction)]
 
+    async def lenses(self, path: Path) -> list[tuple[int, types.Command]]:
+        """The lenses of a file, each with its line."""
+        found = await self.client.text_document_code_lens_async(types.CodeLensParams(types.TextDocumentIdentifier(path.as_uri())))
+        return [(lens.range.start.line, lens.command) for lens in found or [] if lens.command is not None]
+
+    async def request(self, method: str, **params: Any) -> Any:
+        """Ask one of our own requests: the answer as plain objects."""
+        return _object(await self.client.protocol.send_request_async(method, params))
+
     async def command(self, name: str, *arguments: Any) -> None:
         """Run a command of the server."""
         await self.client.workspace_execute_command_async(types.ExecuteCommandParams(name, list(arguments)))
@@ -167,6 +183,9 @@ class Editor:
         await self.hover(Path("/nowhere.py"), 0, 0)
         await asyncio.sleep(0.02)
 
+    def _refresh_lenses(self, params: None) -> None:
+        self.refreshes += 1
+
     def _register(self, params: types.RegistrationParams) -> None:
         self.registered += [registration.method for registration in params.registrations]
 
@@ -179,6 +198,13 @@ def replacing(line: int, character: int, end_line: int, end_character: int, text
 def span(line: int, character: int, end_line: int, end_character: int) -> types.Range:
     """A range, in the editor's own units."""
     return types.Range(types.Position(line, character), types.Position(end_line, end_character))
+
+
+def _object(value: Any) -> Any:
+    """What pygls has made of a JSON value of ours, as it was."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _object(item) for name, item in value._asdict().items()}
+    return [_object(item) for item in value] if isinstance(value, list) else value
 
 
 def _plain(feature: Callable[..., Any]) -> Callable[..., Any]:

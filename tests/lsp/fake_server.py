@@ -4,6 +4,8 @@
 * `import helper` takes in the file `helper.py` beside the entry, and `helper.f(...)` is then a caller of each of its breaks;
 * `model(...)` holds three breaks of a library;
 * `STALE` says that nothing new is known, with a hint;
+* `GRAPHS` tells of each marked function: a graph before, between and behind its breaks, called with `x: f32[8, 16]`;
+* `UNREACHED` says that nothing calls it;
 * `SLOW` makes the trace wait until it is released, `BUG` makes the engine fail, `NO TORCH` finds no torch.
 """
 
@@ -16,7 +18,25 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from graphbreak.core.findings import Diagnostic, Environment, Fix, FunctionResult, Kind, Outcome, Report, Safety, Severity, StackFrame
+from graphbreak.core.explained import Explanation
+from graphbreak.core.findings import (
+    Cost,
+    Diagnostic,
+    Environment,
+    Fix,
+    FunctionResult,
+    Graph,
+    InputSet,
+    Kind,
+    Operation,
+    Outcome,
+    Region,
+    Report,
+    Safety,
+    Severity,
+    StackFrame,
+)
+from graphbreak.core.marks import Mark, find_marks
 from graphbreak.core.requests import AnalysisRequest
 from graphbreak.core.source import Edit, SourceFile, Span
 from graphbreak.lsp.server import run_stdio
@@ -30,6 +50,7 @@ class FakeAnalyser:
 
     def __init__(self) -> None:
         self.requests: list[AnalysisRequest] = []
+        self.explained: list[tuple[str, str, list[str]]] = []
         self.cancelled = 0
         self.restarts = 0
         self.closed = 0
@@ -44,6 +65,15 @@ class FakeAnalyser:
         if "SLOW" in request.source.text:
             await self._wait()
         return report_of(request)
+
+    async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
+        """Say something."""
+        self.explained.append((request.source.path, name, details))
+        if "BUG" in request.source.text:
+            raise RuntimeError("a bug in the engine")
+        if "SLOW" in request.source.text:
+            await self._wait()
+        return Explanation(f"Graph Count: 2 in {name}", tuple((detail, "0/0", "code") for detail in details))
 
     async def _wait(self) -> None:
         try:
@@ -73,12 +103,47 @@ def report_of(request: AnalysisRequest) -> Report:
     found += list(_library_causes(entry))
     outcome = Outcome.NO_ENVIRONMENT if "NO TORCH" in entry.text else Outcome.TRACED
     detail = "No Python with torch was found." if outcome is Outcome.NO_ENVIRONMENT else ""
-    function = FunctionResult(entry.path, "f", 0, entry.path, Span.at(0, 0, 0, 0), outcome, detail)
+    functions: tuple[FunctionResult, ...] = (FunctionResult(entry.path, "f", 0, entry.path, Span.at(0, 0, 0, 0), outcome, detail),)
+    if "GRAPHS" in entry.text:
+        functions = tuple(_function(entry, mark) for mark in find_marks(entry).marks)
+    environment = Environment("3.11.7", "2.13.0", "cpu", ("time limit",))
     problems = ("The program wrote a lot.",) if "PROBLEM" in entry.text else ()
     if stale := "STALE" in entry.text:
         hint = "This was not analysed."
         found = [Diagnostic("hint", entry.path, Span.at(0, 0, 0, 1), Severity.HINT, Kind.NOT_ANALYSED, "not-analysed", hint)]
-    return Report(entry.path, request.version, (function,), tuple(found), Environment(), problems, stale=stale, sources=sources)
+    return Report(entry.path, request.version, functions, tuple(found), environment, problems, stale=stale, sources=sources)
+
+
+def _function(entry: SourceFile, mark: Mark) -> FunctionResult:
+    if "UNREACHED" in entry.text:
+        return FunctionResult(entry.path, mark.name, mark.line, entry.path, mark.span, Outcome.NOT_REACHED, "nothing in this file calls it")
+    end = next((line for line in range(mark.line + 1, len(entry.lines)) if not entry.line(line).startswith(" ")), len(entry.lines))
+    regions, graphs = [], [Graph(1, ())]
+    for line in range(mark.line + 1, end):
+        if "print(" in entry.line(line):
+            graphs[-1] = Graph(len(graphs), graphs[-1].ops, (f"{entry.path}:{len(graphs) - 1}",))
+            graphs.append(Graph(len(graphs) + 1, ()))
+            regions.append(Region(entry.path, line, line, "eager"))
+        else:
+            graphs[-1] = Graph(len(graphs), (*graphs[-1].ops, Operation("add", entry.path, line)))
+            if regions and regions[-1].graphs == (len(graphs),):
+                regions[-1] = Region(entry.path, regions[-1].start, line, "graph", (len(graphs),))
+            else:
+                regions.append(Region(entry.path, line, line, "graph", (len(graphs),)))
+    return FunctionResult(
+        entry.path,
+        mark.name,
+        mark.line,
+        entry.path,
+        mark.span,
+        Outcome.TRACED,
+        inputs=(InputSet("call", "x: f32[8, 16]"),),
+        graphs=len(graphs),
+        ops=sum(len(graph.ops) for graph in graphs),
+        breaks=len(graphs) - 1,
+        regions=tuple(regions),
+        graph_list=tuple(graphs),
+    )
 
 
 def _sibling(request: AnalysisRequest, name: str) -> SourceFile | None:
@@ -109,6 +174,7 @@ def _causes(source: SourceFile) -> Iterator[Diagnostic]:
             hints=("Take it out.",),
             url=URL,
             stack=(frame,),
+            cost=Cost(graphs=2, hits=number + 1, ops_before=1, ops_after=2, frames=1),
             ignored="# quiet" in source.line(span.start.line),
             fixes=(fix,),
         )

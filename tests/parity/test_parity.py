@@ -13,14 +13,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from harness import INTERPRETER, Harness, worker_has, worker_versions
+from harness import INTERPRETER, Harness, worker_has
 from parity.oracle import Cause, Verdict, ask
 from parity.programs import FOLDER, Program, examples, given_cases, markdown_programs
+from versions import at_home
 
 from graphbreak.core.findings import Diagnostic, Kind, Report
 
 PROGRAMS = [*given_cases(), *examples(), *markdown_programs()]
-TRUTHS = [program for program in given_cases()]
+TRUTHS = given_cases()
 NEEDS = {"examples/transformers_model.py": "transformers", "011_hash_features": "numpy"}
 _CAUSES = (Kind.BREAK, Kind.SKIPPED, Kind.INTENDED)
 _SECOND_RUN = "Behind an earlier break under fullgraph=True"
@@ -92,7 +93,7 @@ def _graphs(report: Report) -> int:
 
 @pytest.mark.parametrize("program", TRUTHS, ids=lambda program: program.name)
 def test_the_oracle_agrees_with_the_recorded_truth(verdicts: Callable[[Program], Verdict], program: Program) -> None:
-    if worker_versions() != ((3, 11), (2, 13)):
+    if not at_home():
         pytest.skip("recorded with torch 2.13 on Python 3.11")
     _skip_unless_it_can_run(program)
     truth = json.loads((FOLDER / "cases" / f"{program.name}.json").read_text(encoding="utf-8"))["truth"]

@@ -13,6 +13,8 @@ type Click =
   | { readonly type: "open"; readonly uri: string; readonly line: number; readonly character: number }
   | { readonly type: "rule"; readonly code: string }
   | { readonly type: "explain" }
+  /** The page was loaded, perhaps again: a hidden one is thrown away by the editor, and begins with its first content. */
+  | { readonly type: "ready" }
   | { readonly type: "trace" };
 
 export class GraphPanel implements vscode.Disposable {
@@ -45,8 +47,6 @@ export class GraphPanel implements vscode.Disposable {
     const panel = vscode.window.createWebviewPanel("graphbreak.graphs", "Graphs", place, { enableScripts: true, localResourceRoots: [this.dist] });
     panel.iconPath = vscode.Uri.joinPath(this.dist, "..", "media", "icon.png");
     panel.webview.onDidReceiveMessage((click: Click) => void this.#clicked(click));
-    // A hidden page is thrown away by the editor, and made again from the html it began with.
-    panel.onDidChangeViewState(() => void this.#refresh());
     panel.onDidDispose(() => { this.#panel = undefined; });
     return panel;
   }
@@ -80,6 +80,8 @@ export class GraphPanel implements vscode.Disposable {
         const at = new vscode.Position(click.line, click.character);
         return open(vscode.Uri.parse(click.uri), new vscode.Range(at, at));
       }
+      case "ready":
+        return this.#refresh();
       case "rule":
         return vscode.commands.executeCommand("graphbreak.showRule", click.code);
       case "explain":

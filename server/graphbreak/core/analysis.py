@@ -68,7 +68,7 @@ async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, 
         root=request.root,
         overlay={**request.overlay, path: request.source.text},
         calls=list(planned.calls),
-        marks=[KnownMark(path, mark.span.start.line + 1, mark.span.end.line + 1) for mark in planned.marks],
+        marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
         honour_fullgraph=honour_fullgraph,
     )
     return await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None)

@@ -54,7 +54,7 @@ def _job(request: AnalysisRequest, planned: PlannedRun, name: str, details: list
         root=request.root,
         overlay={**request.overlay, path: request.source.text},
         calls=list(planned.calls),
-        marks=[KnownMark(path, mark.span.start.line + 1, mark.span.end.line + 1) for mark in planned.marks],
+        marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
         honour_fullgraph=False,
         explain=name,
         details=[DETAILS[detail] for detail in details],

@@ -53,10 +53,10 @@ def _at(path: str, seen: MarkSeen, marks: Iterable[Mark]) -> Mark | None:
     if seen.place.file != path:
         return None
     line = seen.place.line - 1
-    fitting = [mark for mark in marks if mark.span.start.line <= line <= mark.span.end.line and mark.form is not MarkForm.DIRECTIVE]
+    fitting = [mark for mark in marks if line in mark.lines and mark.form is not MarkForm.DIRECTIVE]
     column = seen.place.column
     exact = [mark for mark in fitting if column is not None and mark.span.start.line == line and mark.span.start.column == column]
-    return next(iter(exact or fitting), None)
+    return next(iter(exact or sorted(fitting, key=lambda mark: len(mark.lines))), None)
 
 
 def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], sources: Sources) -> Traced:

@@ -51,6 +51,12 @@ class Mark:
     directives: tuple[Directive, ...] = ()
     unmarked: bool = False
 
+    @property
+    def lines(self) -> range:
+        """The 0-based lines that Python may name for the call that compiles it: for a decorator, before 3.11, that of the `def`."""
+        last = max(self.span.end.line, self.line) if self.form is MarkForm.DECORATOR else self.span.end.line
+        return range(self.span.start.line, last + 1)
+
 
 @dataclass(frozen=True)
 class Marks:

@@ -87,7 +87,9 @@ def _library_lines(diagnostic: Diagnostic) -> list[Related]:
     frame = diagnostic.stack[-1]
     span = frame.span or Span.at(frame.line, 0, frame.line, 0)
     inner = Related(frame.path, span, f"{diagnostic.code}: {_first_line(diagnostic.message)}")
-    reached = [place for place in diagnostic.related if place.message.startswith(REACHED) and (place.path, place.span) != (frame.path, span)]
+    reached = [
+        place for place in diagnostic.related if place.message.startswith(REACHED) and (place.path, place.span) != (frame.path, span)
+    ]
     return [inner, *(Related(place.path, place.span, f"{diagnostic.code}: {place.message}") for place in reached)]
 
 

@@ -26,3 +26,5 @@ document.addEventListener("click", ({ target }) => {
     host.postMessage({ type: action });
   }
 });
+
+host.postMessage({ type: "ready" });

@@ -1,0 +1,138 @@
+/** Every command, in one table. */
+
+import * as vscode from "vscode";
+import type { BreaksTree } from "./breaksTree";
+import type { Explanations } from "./explanations";
+import type { GraphPanel } from "./graphPanel";
+import { argumentsAtCursor, editInputs, type InputsArguments } from "./inputsEditor";
+import { type Choice, functionAt, functionNamed } from "./model/functions";
+import type { Node } from "./model/tree";
+import * as notices from "./notices";
+import type { Pages } from "./pages";
+import { cursor } from "./places";
+import { CANCEL, TRACE, TRACE_WORKSPACE } from "./protocol";
+import type { Reports } from "./reports";
+import { openSample } from "./sample";
+import type { Server } from "./server";
+import { SECTION, settings } from "./settings";
+
+export interface Parts {
+  readonly context: vscode.ExtensionContext;
+  readonly log: vscode.LogOutputChannel;
+  readonly server: Server;
+  readonly reports: Reports;
+  readonly breaks: BreaksTree;
+  readonly graphs: GraphPanel;
+  readonly pages: Pages;
+  readonly explanations: Explanations;
+}
+
+type Command = (...parameters: never[]) => unknown;
+
+export function registerCommands(parts: Parts): vscode.Disposable {
+  const table = { ...traceCommands(parts), ...showCommands(parts), ...otherCommands(parts) };
+  const registrations = Object.entries<Command>(table).map(([name, run]) => vscode.commands.registerCommand(`${SECTION}.${name}`, run));
+  return vscode.Disposable.from(...registrations);
+}
+
+function traceCommands({ server, reports, graphs }: Parts): Record<string, Command> {
+  return {
+    traceFile: (uri?: string) => trace(server, typeof uri === "string" ? uri : cursor()?.uri),
+    traceFunction: async () => {
+      const choice = atCursor(reports);
+      await trace(server, choice?.report.uri ?? cursor()?.uri);
+      await (choice && graphs.show(choice));
+    },
+    traceAll: () => server.command(TRACE_WORKSPACE),
+    cancelTrace: () => server.command(CANCEL),
+    restartServer: () => server.restart(),
+    editInputs: async (...parameters: [] | [...InputsArguments]) => {
+      const known = parameters.length === 0 ? await argumentsAtCursor(server) : parameters;
+      return known === undefined ? notices.hint("There is no compiled function in this file.") : editInputs(known);
+    },
+  };
+}
+
+function showCommands({ reports, graphs, pages, explanations }: Parts): Record<string, Command> {
+  return {
+    showGraphs: async (where?: string | Node, name?: string) => {
+      const choice = await choose(reports, where, name);
+      return choice && graphs.show(choice);
+    },
+    explain: async (where?: string | Node, name?: string) => {
+      const choice = await choose(reports, where, name);
+      return choice && explanations.explain(choice);
+    },
+    showRule: (what?: string | Node) => {
+      const code = typeof what === "string" ? what : (what?.code ?? codeAtCursor());
+      return code === undefined ? notices.hint("There is no graph break at the cursor.") : pages.showRule(code);
+    },
+  };
+}
+
+function otherCommands({ context, log, breaks }: Parts): Record<string, Command> {
+  return {
+    showLogs: () => { log.show(true); },
+    toggleBands: () => settings.setBands(!settings.bands()),
+    openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
+    openSample: () => openSample(context),
+    showMenu: () => showMenu(),
+    groupByCause: () => { breaks.group("cause"); },
+    groupByFile: () => { breaks.group("file"); },
+    groupByFunction: () => { breaks.group("function"); },
+  };
+}
+
+async function trace(server: Server, uri: string | undefined): Promise<unknown> {
+  return uri === undefined ? notices.hint("Open a Python file to trace it.") : server.command(TRACE, uri);
+}
+
+function atCursor(reports: Reports): Choice | undefined {
+  const at = cursor();
+  return at && functionAt(reports.all, at.uri, at.line);
+}
+
+/** The function that a lens or a tree node names, else the one at the cursor. */
+async function choose(reports: Reports, where: string | Node | undefined, name: string | undefined): Promise<Choice | undefined> {
+  if (typeof where === "string" && name !== undefined) {
+    return functionNamed(reports.all, vscode.Uri.parse(where).toString(), name) ?? pick(reports);
+  }
+  const named = typeof where === "object" ? where.function : undefined;
+  return (named && functionNamed(reports.all, named.uri, named.name)) ?? atCursor(reports) ?? pick(reports);
+}
+
+async function pick(reports: Reports): Promise<Choice | undefined> {
+  const items = reports.all.flatMap((report) =>
+    report.functions.map((traced) => ({ label: traced.name, description: vscode.workspace.asRelativePath(vscode.Uri.parse(traced.uri)), report, traced })),
+  );
+  if (items.length === 0) {
+    notices.hint("No compiled function has been traced yet.");
+    return undefined;
+  }
+  return vscode.window.showQuickPick(items, { placeHolder: "Which function?" });
+}
+
+function codeAtCursor(): string | undefined {
+  const at = cursor();
+  const found = at === undefined ? [] : vscode.languages.getDiagnostics(at.editor.document.uri).filter(({ source }) => source === SECTION);
+  const on = found.find(({ range }) => at !== undefined && range.contains(at.editor.selection.active));
+  const code = (on ?? found.find(({ range }) => range.start.line === at?.line) ?? (found.length === 1 ? found[0] : undefined))?.code;
+  const text = String(typeof code === "object" ? code.value : code);
+  return /GB\d+/.exec(text)?.[0];
+}
+
+async function showMenu(): Promise<void> {
+  const all = (await vscode.commands.getCommands(true)).filter((name) => name.startsWith(`${SECTION}.`));
+  const items = [
+    { label: "$(play) Trace file", command: "traceFile" },
+    { label: "$(run-all) Trace workspace", command: "traceAll" },
+    { label: "$(debug-stop) Cancel", command: "cancelTrace" },
+    { label: "$(type-hierarchy-sub) Show graphs", command: "showGraphs" },
+    { label: "$(paintcan) Toggle graph bands", command: "toggleBands" },
+    { label: "$(output) Show logs", command: "showLogs" },
+    { label: "$(debug-restart) Restart server", command: "restartServer" },
+    { label: "$(gear) Open settings", command: "openSettings" },
+  ].filter(({ command }) => all.includes(`${SECTION}.${command}`));
+  const item = await vscode.window.showQuickPick(items, { placeHolder: "Graphbreak" });
+  await (item && vscode.commands.executeCommand(`${SECTION}.${item.command}`));
+}

@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NEOVIM := build/.neovim
+TORCH ?= 2.8.0
+WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install test test-full lint neovim clean
+.PHONY: demo install test test-full test-torch lint neovim clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -43,6 +45,12 @@ test: install lint neovim  ## everything
 test-full: install lint neovim  ## everything, with the long versions of the property tests
 	@echo "== tests, long versions"
 	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest
+
+test-torch: install  ## parity, ranges and cases against another torch, and another Python: make test-torch TORCH=2.8.0 PYTHON=python3.12
+	@echo "== torch $(TORCH) in $(WORKER)"
+	@test -x $(WORKER)/bin/python || $(PYTHON) -m venv $(WORKER)
+	@$(WORKER)/bin/python -m pip install --quiet --disable-pip-version-check torch==$(TORCH) numpy
+	@GRAPHBREAK_TEST_PYTHON=$(CURDIR)/$(WORKER)/bin/python $(BIN)/python -m pytest tests/parity tests/ranges tests/test_cases.py
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

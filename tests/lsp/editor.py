@@ -150,7 +150,7 @@ class Editor:
 
     async def request(self, method: str, **params: Any) -> Any:
         """Ask one of our own requests: the answer as plain objects."""
-        return _object(await self.client.protocol.send_request_async(method, params))
+        return _object(await self.client.protocol.send_request_async(method, params))  # type: ignore[no-untyped-call]
 
     async def command(self, name: str, *arguments: Any) -> None:
         """Run a command of the server."""

@@ -32,6 +32,8 @@ async def test_lenses_follow_the_text_and_an_existing_directive_is_named(editor:
     await editor.shows(path, "5:4-5:12")
     editor.insert(path, 2, 0, "# graphbreak: f(1)\n")
     lenses = await editor.lenses(path)
+    editor.insert(path, 3, 14, "()")  # behind `@torch.compile`
+    lenses = await editor.lenses(path)
     assert {line for line, _ in lenses} == {4}
     assert lenses[0][1].title.startswith("2 graphs")
     assert list(lenses[3][1].arguments or [])[-1] == 2
@@ -82,6 +84,18 @@ async def test_a_function_marked_in_another_file_has_a_lens_in_both(editor: Edit
     await editor.shows(path, "5:4-5:12")
     assert (await editor.lenses(other))[0][0] == 2
     assert await editor.lenses(tmp_path / "notopen.py") == []
+
+
+async def test_one_function_compiled_twice_has_a_row_at_each_mark(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, "# GRAPHS\nimport torch\ndef f(x):\n    return x\na = torch.compile(f)\nb = torch.compile(f, dynamic=True)\n")
+    await editor.analysed(1)
+    lenses = await editor.lenses(path)
+    assert [(line, command.title) for line, command in lenses if "graph" in command.title and "·" in command.title] == [
+        (line, "1 graph · no breaks · x: f32[8, 16] (from call)") for line in (4, 5)
+    ]
+    assert [list(command.arguments or [])[1] for _, command in lenses if command.title == "Edit inputs"] == [2, 2]
 
 
 async def test_lenses_can_be_turned_off(editor: Editor, tmp_path: Path) -> None:

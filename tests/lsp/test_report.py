@@ -7,11 +7,12 @@ from typing import Any
 
 from lsprotocol import types
 
+from graphbreak.core.requests import AnalysisRequest
 from graphbreak.core.source import Edit, SourceFile, Span
 from graphbreak.lsp.moving import moved_report
 
 from .editor import MARK, Editor, capabilities, replacing, until
-from .fake_server import AnalysisRequest, report_of
+from .fake_server import report_of
 
 TEXT = "# GRAPHS\n" + MARK + "def f(x):\n    y = x + 1\n    y = y + 2\n    print(y)\n    return y\n"
 
@@ -125,10 +126,12 @@ async def test_the_costliest_comes_first_and_severities_are_the_users(editor: Ed
     await editor.shows(path)
     (report,) = (await editor.request("graphbreak/report"))["reports"]
     assert [(found["id"], found["severity"]) for found in report["diagnostics"]] == [(f"{helper}:1", "error"), (f"{helper}:0", "error")]
+    assert editor.changed == [path.as_uri()]
     editor.client.set_configuration({"severity": {"break": "off"}}, section="graphbreak")
     editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams({}))
     await editor.shows(helper)
     await editor.shows(path)
+    assert editor.changed == [path.as_uri()] * 2
     await editor.analysed(1)
 
 

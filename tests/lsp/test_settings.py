@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
+from graphbreak.core.findings import Kind, Severity
 from graphbreak.lsp.settings import ClientSettings, read_options, read_settings
 
 from .editor import MARK, Editor, capabilities, until
@@ -21,6 +22,8 @@ GOOD: list[tuple[Any, ClientSettings]] = [
     ({"graphbreak": {"ignore": ["GB0059"]}, "run": "onType"}, ClientSettings(run="onType", ignore=("GB0059",))),
     ({"interpreter": "", "run": None, "trace": {"server": "off"}}, ClientSettings()),
     ({"trusted": False}, ClientSettings(trusted=False)),
+    ({"severity": {"break": "error", "caller": "off"}}, ClientSettings(severity={Kind.BREAK: Severity.ERROR, Kind.CALLER: None})),
+    ({"lens": False, "bands": True, "importStrategy": "useBundled"}, ClientSettings(lens=False)),
 ]
 
 WRONG: list[tuple[Any, str]] = [
@@ -31,6 +34,10 @@ WRONG: list[tuple[Any, str]] = [
     ({"interpreter": 3}, "`interpreter`"),
     ({"ignore": "GB0059"}, "`ignore`"),
     ({"trusted": "yes"}, "`trusted`"),
+    ({"severity": "error"}, "`severity`"),
+    ({"severity": {"breaks": "error"}}, '"breaks"'),
+    ({"severity": {"break": "loud"}}, '"break"'),
+    ({"lens": "yes"}, "`lens`"),
     ({"colour": "red"}, "`colour`"),
     ("onSave", "an object"),
 ]

@@ -98,7 +98,8 @@ def _records(log: Path) -> Iterator[_Record]:
 
 def _reports(records: list[_Record]) -> Iterator[tuple[str, str]]:
     """The reason and the user's stack of each break: of the break records, and of the errors of frames that have no break record."""
-    named = [(str(artifact.get("name")), metadata, text) for metadata, text in records if isinstance(artifact := metadata.get("artifact"), dict)]
+    artifacts = [(metadata.get("artifact"), metadata, text) for metadata, text in records]
+    named = [(artifact.get("name"), metadata, text) for artifact, metadata, text in artifacts if isinstance(artifact, dict)]
     recorded = set()
     for name, metadata, text in named:
         if name == "dynamo_graph_break_reason":

@@ -13,12 +13,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
+from graphbreak.core.findings import Diagnostic, Kind, Report
 from harness import INTERPRETER, Harness, worker_has
 from parity.oracle import Cause, Verdict, ask
 from parity.programs import FOLDER, Program, examples, given_cases, markdown_programs
 from versions import at_home
-
-from graphbreak.core.findings import Diagnostic, Kind, Report
 
 PROGRAMS = [*given_cases(), *examples(), *markdown_programs()]
 TRUTHS = given_cases()
@@ -61,11 +61,13 @@ def test_parity(harness: Harness, tmp_path: Path, verdicts: Callable[[Program], 
     _skip_unless_it_can_run(program)
     folder = tmp_path.resolve() / "program"
     report = harness.analyse(program.write(folder, for_trace=False), root=folder, timeout=program.timeout)
-    found = [diagnostic for diagnostic in report.diagnostics if diagnostic.kind in _CAUSES and not diagnostic.message.startswith(_SECOND_RUN)]
+    causes = [diagnostic for diagnostic in report.diagnostics if diagnostic.kind in _CAUSES]
+    found = [diagnostic for diagnostic in causes if not diagnostic.message.startswith(_SECOND_RUN)]
     verdict = verdicts(program)
 
     assert sorted({_as_cause(diagnostic, folder) for diagnostic in found}) == sorted(verdict.causes), verdict.output
-    keys = Counter((diagnostic.path, diagnostic.span, diagnostic.gb_type, diagnostic.stack[-1].path, diagnostic.stack[-1].line) for diagnostic in found)
+    inner = [(diagnostic.stack[-1].path, diagnostic.stack[-1].line) for diagnostic in found]
+    keys = Counter((diagnostic.path, diagnostic.span, diagnostic.gb_type, *at) for diagnostic, at in zip(found, inner))
     assert [key for key, count in keys.items() if count > 1] == []
     if _graphs_are_comparable(program, verdict):
         assert _graphs(report) == verdict.graphs

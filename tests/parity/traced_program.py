@@ -30,8 +30,7 @@ def use_eager_backend() -> None:
 
 
 def keep_all_frames() -> None:
-    import torch._dynamo.exc
-    import torch._dynamo.symbolic_convert
+    import torch._dynamo  # noqa: F401 - brings its modules in
 
     for name in ("exc", "symbolic_convert", "side_effects"):
         module = sys.modules.get(f"torch._dynamo.{name}")

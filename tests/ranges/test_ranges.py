@@ -10,15 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from harness import INTERPRETER, Harness
-from parity.oracle import ask
-from ranges.sites import Mark, Site, all_sites
-from versions import at_home, has_columns, label
 
 from graphbreak.core.findings import Kind, Report
 from graphbreak.core.tracing import RunEnd
 from graphbreak.tracer.engine import Engine
 from graphbreak.worker.protocol import BreakSeen, Hello, Job, Message, Place
+from harness import INTERPRETER, Harness
+from parity.oracle import ask
+from ranges.sites import Mark, Site, all_sites
+from versions import at_home, has_columns, label
 
 SITES = all_sites()
 LEAST = 60

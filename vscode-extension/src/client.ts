@@ -3,7 +3,6 @@
 import * as vscode from "vscode";
 import {
   CloseAction,
-  CodeLensRequest,
   ErrorAction,
   type FeatureState,
   LanguageClient,
@@ -11,7 +10,7 @@ import {
   RevealOutputChannelOn,
   type StaticFeature,
 } from "vscode-languageclient/node";
-import { middleware, type Shown } from "./middleware";
+import { middleware } from "./middleware";
 import type { Launch } from "./model/launch";
 import { SECTION } from "./settings";
 
@@ -19,7 +18,6 @@ export interface ClientParts {
   readonly launch: Launch;
   readonly log: vscode.LogOutputChannel;
   readonly messages: vscode.LogOutputChannel;
-  readonly shown: Shown;
   readonly interpreter: string | undefined;
   readonly interpreterOf: (scope?: vscode.Uri) => Promise<string | undefined>;
   /** The process ended although nobody asked it to. */
@@ -33,15 +31,6 @@ export function createClient(parts: ClientParts): LanguageClient {
   return client;
 }
 
-/** Asks the editor to draw the lenses again. */
-export function refreshLenses(client: LanguageClient): void {
-  const feature = client.getFeature(CodeLensRequest.method);
-  const providers = vscode.workspace.textDocuments.map((document) => feature.getProvider(document));
-  for (const provider of new Set(providers)) {
-    provider?.onDidChangeCodeLensEmitter.fire();
-  }
-}
-
 function options(parts: ClientParts): LanguageClientOptions {
   return {
     documentSelector: [{ scheme: "file", language: "python" }],
@@ -50,7 +39,7 @@ function options(parts: ClientParts): LanguageClientOptions {
     traceOutputChannel: parts.messages,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     initializationOptions: initializationOptions(parts.interpreter),
-    middleware: middleware(parts.shown, parts.interpreterOf),
+    middleware: middleware(parts.interpreterOf),
     initializationFailedHandler: () => false,
     // Restarts are ours: the client's own have no pause between them.
     errorHandler: {

@@ -48,7 +48,7 @@ function traceCommands({ server, reports, graphs }: Parts): Record<string, Comma
     restartServer: () => server.restart(),
     editInputs: async (...parameters: [] | [...InputsArguments]) => {
       const known = parameters.length === 0 ? await argumentsAtCursor(server) : parameters;
-      return known === undefined ? notices.hint("There is no compiled function in this file.") : editInputs(known);
+      await (known === undefined ? notices.hint("There is no compiled function in this file.") : editInputs(known));
     },
   };
 }
@@ -63,9 +63,9 @@ function showCommands({ reports, graphs, pages, explanations }: Parts): Record<s
       const choice = await choose(reports, where, name);
       return choice && explanations.explain(choice);
     },
-    showRule: (what?: string | Node) => {
+    showRule: async (what?: string | Node) => {
       const code = typeof what === "string" ? what : (what?.code ?? codeAtCursor());
-      return code === undefined ? notices.hint("There is no graph break at the cursor.") : pages.showRule(code);
+      await (code === undefined ? notices.hint("There is no graph break at the cursor.") : pages.showRule(code));
     },
   };
 }
@@ -83,8 +83,8 @@ function otherCommands({ context, log, breaks }: Parts): Record<string, Command>
   };
 }
 
-async function trace(server: Server, uri: string | undefined): Promise<unknown> {
-  return uri === undefined ? notices.hint("Open a Python file to trace it.") : server.command(TRACE, uri);
+async function trace(server: Server, uri: string | undefined): Promise<void> {
+  await (uri === undefined ? notices.hint("Open a Python file to trace it.") : server.command(TRACE, uri));
 }
 
 function atCursor(reports: Reports): Choice | undefined {
@@ -106,7 +106,7 @@ async function pick(reports: Reports): Promise<Choice | undefined> {
     report.functions.map((traced) => ({ label: traced.name, description: vscode.workspace.asRelativePath(vscode.Uri.parse(traced.uri)), report, traced })),
   );
   if (items.length === 0) {
-    notices.hint("No compiled function has been traced yet.");
+    void notices.hint("No compiled function has been traced yet.");
     return undefined;
   }
   return vscode.window.showQuickPick(items, { placeHolder: "Which function?" });
@@ -122,7 +122,6 @@ function codeAtCursor(): string | undefined {
 }
 
 async function showMenu(): Promise<void> {
-  const all = (await vscode.commands.getCommands(true)).filter((name) => name.startsWith(`${SECTION}.`));
   const items = [
     { label: "$(play) Trace file", command: "traceFile" },
     { label: "$(run-all) Trace workspace", command: "traceAll" },
@@ -132,7 +131,7 @@ async function showMenu(): Promise<void> {
     { label: "$(output) Show logs", command: "showLogs" },
     { label: "$(debug-restart) Restart server", command: "restartServer" },
     { label: "$(gear) Open settings", command: "openSettings" },
-  ].filter(({ command }) => all.includes(`${SECTION}.${command}`));
+  ];
   const item = await vscode.window.showQuickPick(items, { placeHolder: "Graphbreak" });
   await (item && vscode.commands.executeCommand(`${SECTION}.${item.command}`));
 }

@@ -7,7 +7,6 @@ import { registerCommands } from "./commands";
 import { Explanations } from "./explanations";
 import { GraphPanel } from "./graphPanel";
 import { MessagesChannel } from "./messagesChannel";
-import { Shown } from "./middleware";
 import { Pages } from "./pages";
 import { ActiveEnvironment } from "./pythonExtension";
 import { Pythons } from "./pythons";
@@ -21,10 +20,9 @@ let running: Server | undefined;
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Graphbreak", { log: true });
   const messages = new MessagesChannel();
-  const shown = new Shown();
   const active = new ActiveEnvironment(log);
   const bundle = context.asAbsolutePath("bundled");
-  const server = new Server(bundle, new Pythons(active, bundle, log), shown, log, messages);
+  const server = new Server(bundle, new Pythons(active, bundle, log), log, messages);
   const reports = new Reports(server);
   const breaks = new BreaksTree(reports, context.workspaceState);
   const graphs = new GraphPanel(reports, vscode.Uri.joinPath(context.extensionUri, "dist"));
@@ -38,8 +36,6 @@ export function activate(context: vscode.ExtensionContext): void {
     new Status(server, reports),
     active.onDidChange(restart),
     onSettings(["interpreter", "importStrategy"], restart),
-    onSettings(["severity"], () => { shown.again(); }),
-    onSettings(["lens"], () => void server.refreshLenses()),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
   running = server;

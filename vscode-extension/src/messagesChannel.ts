@@ -28,7 +28,8 @@ export class MessagesChannel implements vscode.Disposable {
       appendLine: (text) => { real().appendLine(text); },
       replace: (text) => { real().replace(text); },
       clear: () => { real().clear(); },
-      show: () => { real().show(true); },
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- the interface has both forms in one
+      show: (keepFocus?: unknown) => { real().show(keepFocus === true); },
       hide: () => { real().hide(); },
       dispose: () => { this.dispose(); },
     };

@@ -16,8 +16,8 @@ export async function gaveUp(restarts: number): Promise<void> {
   await ask(sentence, { "Show Logs": "graphbreak.showLogs", Restart: "graphbreak.restartServer" });
 }
 
-export function hint(sentence: string): void {
-  void vscode.window.showInformationMessage(sentence);
+export async function hint(sentence: string): Promise<void> {
+  await vscode.window.showInformationMessage(sentence);
 }
 
 async function once(sentence: string, actions: Readonly<Record<string, string>>): Promise<void> {

@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import type { Shown } from "./middleware";
 import { launch } from "./model/launch";
 import { MOST_RESTARTS, Restarts } from "./model/restarts";
 import type { MessagesChannel } from "./messagesChannel";
@@ -31,7 +30,6 @@ export class Server implements vscode.Disposable {
   constructor(
     private readonly bundle: string,
     private readonly pythons: Pythons,
-    private readonly shown: Shown,
     private readonly log: vscode.LogOutputChannel,
     private readonly messages: MessagesChannel,
   ) {}
@@ -64,12 +62,6 @@ export class Server implements vscode.Disposable {
 
   command(name: string, ...parameters: unknown[]): Promise<unknown> {
     return this.request("workspace/executeCommand", { command: name, arguments: parameters });
-  }
-
-  async refreshLenses(): Promise<void> {
-    if (this.#client !== undefined) {
-      (await import("./client")).refreshLenses(this.#client);
-    }
   }
 
   dispose(): void {
@@ -116,7 +108,6 @@ export class Server implements vscode.Disposable {
       launch: start,
       log: this.log,
       messages: this.messages.asLogChannel(),
-      shown: this.shown,
       interpreter: await this.pythons.forWorker(vscode.workspace.workspaceFolders?.[0]?.uri),
       interpreterOf: (scope) => this.pythons.forWorker(scope),
       died: () => { this.#died(client); },
@@ -131,7 +122,6 @@ export class Server implements vscode.Disposable {
     clearTimeout(this.#timer);
     const client = this.#client;
     this.#client = undefined;
-    this.shown.clear();
     if (client !== undefined) {
       this.#states.fire("stopped");
       await client.dispose(4_000).catch((error: unknown) => { this.log.debug(`While stopping: ${String(error)}`); });
@@ -143,7 +133,6 @@ export class Server implements vscode.Disposable {
       return; // it was told to stop, or its end has been dealt with
     }
     this.#client = undefined;
-    this.shown.clear();
     this.#states.fire("stopped");
     void client.dispose().catch(() => undefined); // there is no process any more, so there is nothing to wait for
     const pause = this.#closed ? undefined : this.#restarts.next();

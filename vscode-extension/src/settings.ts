@@ -2,7 +2,6 @@
 
 import * as vscode from "vscode";
 import type { ImportStrategy } from "./model/launch";
-import type { Wishes } from "./model/severities";
 
 export const SECTION = "graphbreak";
 
@@ -13,8 +12,6 @@ function at(scope?: vscode.ConfigurationScope): vscode.WorkspaceConfiguration {
 export const settings = {
   interpreter: (scope?: vscode.ConfigurationScope): string => at(scope).get<string>("interpreter", "").trim(),
   importStrategy: (): ImportStrategy => at().get<ImportStrategy>("importStrategy", "useBundled"),
-  severity: (scope: vscode.ConfigurationScope): Wishes => at(scope).get<Wishes>("severity", {}),
-  lens: (scope: vscode.ConfigurationScope): boolean => at(scope).get<boolean>("lens.enable", true),
   bands: (): boolean => at().get<boolean>("bands.enable", true),
   bandLabels: (): boolean => at().get<boolean>("bands.labels", true),
   messages: (): string => at().get<string>("trace.server", "off"),

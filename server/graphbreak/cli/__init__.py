@@ -1,8 +1,10 @@
-"""The command line: `graphbreak check` and `graphbreak server`."""
+"""The command line: `graphbreak check`, `explain`, `rule` and `server`."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Sequence
 
 from .. import __version__
@@ -11,6 +13,19 @@ from .. import __version__
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 (clean), 1 (breaks found) or 2 (could not analyse, or bad usage)."""
     options = _parser().parse_args(arguments)
+    try:
+        status = _run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # `graphbreak check ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(options: argparse.Namespace) -> int:
+    """The command's own module, imported only now: `--version` and the server need little of it."""
     if options.command == "server":
         from ..lsp.server import run_stdio
 
@@ -32,31 +47,43 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="graphbreak", description="Show torch.compile graph breaks where they are written.")
     parser.add_argument("--version", action="version", version=f"graphbreak {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    check = commands.add_parser("check", help="run files and report the graph breaks of their compiled functions")
+    _add_check(commands.add_parser("check", help="run files and report the graph breaks of their compiled functions"))
+    _add_explain(commands.add_parser("explain", help="print PyTorch's own explain report for one function"))
+    _add_rule(commands.add_parser("rule", help="say what a graph break type means and what to do about it; without one, list the pages"))
+    commands.add_parser("server", help="speak the language server protocol on standard input and output")
+    return parser
+
+
+def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("paths", nargs="+", metavar="PATH", help="Python files, or folders to search for files with marked functions")
     check.add_argument("--format", choices=("text", "json"), default="text")
     check.add_argument("--select", type=_codes, default=(), metavar="CODES", help="report only these codes, such as GB0059,GB0170")
     check.add_argument("--ignore", type=_codes, default=(), metavar="CODES", help="ignore these codes")
-    check.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
-    check.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one run may take (default 60)")
     check.add_argument("--jobs", type=_count, default=1, metavar="N", help="how many files to trace at once (default 1)")
     check.add_argument("--baseline", metavar="FILE", help="do not report what was there when this file was written")
     check.add_argument("--write-baseline", metavar="FILE", help="write what is found to this file, and report it as known")
     check.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    explain = commands.add_parser("explain", help="print PyTorch's own explain report for one function")
+    _add_run_options(check)
+
+
+def _add_explain(explain: argparse.ArgumentParser) -> None:
     explain.add_argument("target", metavar="FILE::NAME", help="a function of a file by its qualified name, such as train.py::Net.forward")
     explain.add_argument("--graphs", action="store_true", help="print each graph's code too")
     explain.add_argument("--guards", action="store_true", help="print the guards too")
     explain.add_argument("--bytecode", action="store_true", help="print the original and the modified bytecode too")
     explain.add_argument("--decompiled", action="store_true", help="print the modified bytecode as Python, where depyf is installed")
-    explain.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
-    explain.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that the run may take (default 60)")
-    rule = commands.add_parser("rule", help="say what a graph break type means and what to do about it; without one, list the pages")
+    _add_run_options(explain)
+
+
+def _add_run_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
+    command.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one run may take (default 60)")
+
+
+def _add_rule(rule: argparse.ArgumentParser) -> None:
     rule.add_argument("rule", nargs="*", metavar="CODE", help="a code such as GB0170 (or gb170, 170), or PyTorch's name of the type")
     rule.add_argument("--python", metavar="INTERPRETER", help="the Python whose torch says what a type without a page of ours means")
     rule.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    commands.add_parser("server", help="speak the language server protocol on standard input and output")
-    return parser
 
 
 def _codes(text: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 Node = ast.expr | ast.stmt
 _BINARY: dict[str, type[ast.operator]] = {
@@ -28,7 +28,7 @@ _BINARY: dict[str, type[ast.operator]] = {
 _COMPARED: dict[str, type[ast.cmpop]] = {"gt": ast.Gt, "lt": ast.Lt, "ge": ast.GtE, "le": ast.LtE, "eq": ast.Eq, "ne": ast.NotEq}
 _COMPREHENSIONS: dict[str, type[ast.expr]] = {"<listcomp>": ast.ListComp, "<setcomp>": ast.SetComp, "<dictcomp>": ast.DictComp}
 _NUMBERS = ("float", "int", "bool")
-_NEVER_USERS = frozenset({"print", "len", "range", "enumerate", "zip", "isinstance", "getattr", "super", "list", "tuple", "dict", *_NUMBERS})
+_NEVER_USERS = ("print", "len", "range", "enumerate", "zip", "isinstance", "getattr", "super", "list", "tuple", "dict", *_NUMBERS)
 _METHOD = re.compile(r"call_method \S+ (\w+)")
 _QUALIFIED = re.compile(r"qualname: ([\w.]+)")
 _OBJECT = re.compile(r"<(?:bound method|function|built-in function|built-in method|class) '?([\w.<>]+?)'?(?: of | at |>)")
@@ -63,7 +63,7 @@ def calling_node(nodes: Sequence[Node], line: int, callee: str) -> ast.AST | Non
     decorators = [decorator for node in nodes for decorator in getattr(node, "decorator_list", [])]
     if named := [decorator for decorator in decorators if _last(decorator) == callee]:
         return _only(named)
-    attributes = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == callee and line in (node.lineno, node.end_lineno)]
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == callee and node.end_lineno == line]
     if attributes:
         return _only(attributes)
     if operator := re.fullmatch(r"__[ri]?(\w+?)_?_{2}", callee):
@@ -202,14 +202,14 @@ def _item(nodes: Sequence[Node], line: int, says: str) -> ast.AST | None:
         return None
     calls = _calls(nodes, line)
     found = [call for call in calls if _name(call) == "item"]
-    found += [call for call in calls if _is_number(call) and not any(isinstance(node, ast.Call) and _name(node) == "item" for node in ast.walk(call))]
-    return _only(found)
+    return _only([*found, *(call for call in calls if _asks_for_a_number(call))])
 
 
-def _is_number(call: ast.Call) -> bool:
+def _asks_for_a_number(call: ast.Call) -> bool:
     if not (isinstance(call.func, ast.Name) and call.func.id in _NUMBERS and len(call.args) == 1):
         return False
-    return not _is_plain(call.args[0])
+    has_it = any(isinstance(node, ast.Call) and _name(node) == "item" for node in ast.walk(call))
+    return not has_it and not _is_plain(call.args[0])
 
 
 def _named(nodes: Sequence[Node], line: int, says: str) -> ast.AST | None:
@@ -235,14 +235,15 @@ def _operator(nodes: Sequence[Node], line: int, says: str) -> ast.AST | None:
 
 def _by_operator(nodes: Sequence[Node], line: int, name: str) -> list[ast.AST]:
     plain = name.removeprefix("i") if name.removeprefix("i") in _BINARY and name not in _BINARY else name
-    here: Callable[[Node], bool] = lambda node: node.lineno == line  # noqa: E731
+    here = [node for node in nodes if node.lineno == line]
     if plain in _BINARY:
         operator = _BINARY[plain]
-        return [node for node in nodes if isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, operator) and here(node)]
+        return [node for node in here if isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, operator)]
     if plain in _COMPARED:
-        return [node for node in nodes if isinstance(node, ast.Compare) and any(isinstance(op, _COMPARED[plain]) for op in node.ops) and here(node)]
+        compares = _COMPARED[plain]
+        return [node for node in here if isinstance(node, ast.Compare) and any(isinstance(op, compares) for op in node.ops)]
     if plain == "getitem":
-        return [node for node in nodes if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and here(node)]
+        return [node for node in here if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)]
     if plain in ("enter", "exit"):
         return [item for node in nodes if isinstance(node, (ast.With, ast.AsyncWith)) for item in _entered(node, line)]
     if plain in ("iter", "next"):

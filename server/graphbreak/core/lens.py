@@ -8,16 +8,18 @@ SEPARATOR = " · "
 _LONGEST_INPUTS = 60
 
 
-def title(function: FunctionResult) -> str:
-    """`3 graphs · 1 break · x: f32[8, 16] (from call)`."""
+def title(function: FunctionResult, intended: int = 0) -> str:
+    """`3 graphs · 1 break · x: f32[8, 16] (from call)`. `intended` is the number of breaks that the user asked for."""
     broken = function.breaks + function.skipped
     if is_not_analysed(function):
         return not_analysed(function.detail or function.outcome.value)
     parts: list[str] = []
     if not function.graphs and function.skipped:
         parts.append("runs eagerly")
-    elif function.graphs or broken or not function.detail:
-        parts += [_graphs(function), _count(broken, "break") if broken else "no breaks"]
+    elif function.graphs or broken or intended or not function.detail:
+        counts = [_count(broken, "break")] if broken else []
+        counts += [_count(intended, "intended break")] if intended else []
+        parts += [_graphs(function), ", ".join(counts) or "no breaks"]
     if function.inputs:
         parts.append(_inputs(function.inputs))
     return SEPARATOR.join([*parts, function.detail] if function.detail else parts)

@@ -87,8 +87,8 @@ def _guessed(source: SourceFile, place: Place, says: str, callee: str) -> Span:
     nodes = list(nodes_on(source, line))
     own = nodes_of(nodes, place.function)
     found = calling_node(own, place.line, callee) if callee else blamed_node(own, place.line, says) if says else None
-    if isinstance(found, ast.Call) and found.lineno < call_line(found):  # a method on a line of its own: from its name on, as Python says it
-        span, name = node_span(source, found), found.func
+    if isinstance(found, ast.Call) and found.lineno < call_line(found):
+        span, name = node_span(source, found), found.func  # a method on a line of its own: from its name on, as later Pythons have it
         assert isinstance(name, ast.Attribute)
         end = source.column(line, name.end_col_offset or 0)
         return Span(Position(line, end - len(name.attr)), span.end)
@@ -113,7 +113,7 @@ def _head_end(node: ast.stmt) -> int:
     first = getattr(node, "body", None) or getattr(node, "cases", None)
     if not first:
         return node.lineno
-    begins = first[0].pattern.lineno if isinstance(first[0], ast.match_case) else _first_line(first[0])
+    begins: int = first[0].pattern.lineno if isinstance(first[0], ast.match_case) else _first_line(first[0])
     return max(node.lineno, begins - 1)
 
 
@@ -137,7 +137,8 @@ def definition_at(source: SourceFile | None, name: str, line: int) -> ast.Functi
 
 
 def _first_line(node: ast.stmt) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def definition_line(source: SourceFile | None, name: str, line: int, fallback: int) -> int:

@@ -7,15 +7,20 @@ Reading order:
     documents.py      the open texts and how they changed
     results.py        the newest report of each entry document
     moving.py         reports follow the text through its edits
-    diagnostics.py    reports -> squiggles, published when they change
+    diagnostics.py    reports -> squiggles, published when they change; severities.py: as loud as the user wants
     triggers.py       when a document is analysed
-    runs.py           one analysis runs, one waits
+    runs.py           one analysis runs, one waits, what nobody waits for gives way
+    analyses.py       what one analysis is given, and where its report goes
+    workspace_trace.py, workspace_files.py
+                      everything in the workspace that is marked, in the background
     settings.py       what a user can set; configuration.py asks the editor for it, for each of its folders.py
     convert.py        core values <-> LSP types, both directions, nowhere else
-    text_sync.py, hover.py, code_actions.py, commands.py, workspace_events.py, lifecycle.py
+    text_sync.py, hover.py, code_actions.py, code_lens.py, commands.py, workspace_events.py, lifecycle.py
                       one request, or one family of notifications, each
-    progress.py, notices.py, extensions.py
-                      what we tell the user besides
+    report.py, explain.py, rule.py
+                      the same for requests of our own; wire.py: reports as the extension reads them
+    progress.py, notices.py, telling.py, extensions.py
+                      what we tell the user, and an extension that knows us, besides
     connection.py     pygls' server as we need it
     stdio.py, editor.py
                       the process, and how it notices that its editor is gone

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lsprotocol import types
 
 from ..core import lens
-from ..core.findings import FunctionResult, Outcome
+from ..core.findings import FunctionResult, Kind, Outcome
 from ..core.marks import Mark
 from ..core.suggest import suggest
 from .connection import GraphbreakServer
@@ -47,26 +47,23 @@ def _functions(ls: GraphbreakServer, path: str) -> list[FunctionResult]:
 
 def _rows(document: Document, functions: Sequence[FunctionResult]) -> Iterator[Row]:
     """The marks of the text with what is known of them; then what is defined here and marked elsewhere."""
-    left = list(functions)
+    path = document.path
     marks = [mark for mark in document.marks.marks if not mark.options.disabled]
-    lines = [mark.line for mark in marks]
+    lines, spans = [mark.line for mark in marks], {mark.span for mark in marks}
+    own: dict[tuple[object, ...], list[FunctionResult]] = {}
+    for function in functions:
+        here = function.mark_path == path and function.mark_span in spans
+        key = (function.mark_span,) if here else (function.path, function.line, function.name)
+        own.setdefault(key, []).append(function)
     for mark in marks:
-        mine = [function for function in left if _is_of(function, mark, document.path)]
+        mine = own.pop((mark.span,), []) + own.pop((path, mark.line, mark.name), [])
         # A function that was never called has the same row in each report.
         mine = [function for function in mine if function.outcome is Outcome.TRACED] or mine[:1]
-        left = [function for function in left if not _is_of(function, mark, document.path)]
         yield mark.line if lines.count(mark.line) == 1 else mark.span.start.line, mark, mine
-    elsewhere: dict[int, list[FunctionResult]] = {}
-    for function in left:
-        line = function.line if function.path == document.path else function.mark_span.start.line
-        elsewhere.setdefault(line, []).append(function)
-    yield from ((line, None, found[:1]) for line, found in elsewhere.items() if line not in lines)
-
-
-def _is_of(function: FunctionResult, mark: Mark, path: str) -> bool:
-    if function.mark_path == path and function.mark_span == mark.span:
-        return True
-    return (function.path, function.line, function.name) == (path, mark.line, mark.name)
+    for function, *_ in own.values():
+        line = function.line if function.path == path else function.mark_span.start.line
+        if line not in lines:
+            yield line, None, [function]
 
 
 def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found: Sequence[FunctionResult]) -> Iterable[types.Command]:
@@ -74,7 +71,8 @@ def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found
     trusted = ls.session.configuration.of(document.path).trusted
     shown = [function for function in found if not lens.is_not_analysed(function)] if trusted else []
     for function in shown:
-        title = f"{function.name}: {lens.title(function)}" if len(shown) > 1 else lens.title(function)
+        title = lens.title(function, _intended(ls, function))
+        title = f"{function.name}: {title}" if len(shown) > 1 else title
         where = [ls.session.converter.uri(function.path), function.name]
         yield types.Command(title, SHOW_GRAPHS, arguments=where) if extended else types.Command(title, TRACE, arguments=[uri])
     if not shown:
@@ -88,6 +86,13 @@ def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found
         yield types.Command("Show graphs", SHOW_GRAPHS, arguments=[ls.session.converter.uri(shown[0].path), shown[0].name])
     if mark is not None:
         yield types.Command("Edit inputs", EDIT_INPUTS, arguments=_edit(document, mark, shown))
+
+
+def _intended(ls: GraphbreakServer, function: FunctionResult) -> int:
+    """How many breaks the user asked for in it."""
+    reports = (report for report in ls.session.results.reports.values() if function in report.functions)
+    found = next(reports).diagnostics
+    return sum(diagnostic.kind is Kind.INTENDED and function.name in diagnostic.functions for diagnostic in found)
 
 
 def _reason(ls: GraphbreakServer, path: str, trusted: bool) -> str:

@@ -27,7 +27,16 @@ class Configuration:
         self._options = ClientSettings()
         self._everywhere = ClientSettings()
         self._folders: dict[str, ClientSettings] = {}
-        self.known = False
+        self._heard = asyncio.Event()
+
+    @property
+    def known(self) -> bool:
+        """Whether the editor has been heard."""
+        return self._heard.is_set()
+
+    async def heard(self) -> None:
+        """Wait until it has been."""
+        await self._heard.wait()
 
     def of(self, path: str) -> ClientSettings:
         """The settings for a file."""
@@ -54,7 +63,7 @@ class Configuration:
         else:
             everywhere, each = self._everywhere, [self._everywhere] * len(folders)
         self._everywhere, self._folders = everywhere, dict(zip(folders, each, strict=True))
-        self.known = True
+        self._heard.set()
 
     def pushed(self, settings: object) -> None:
         """The editor says that settings changed; one that cannot be asked has sent them along."""

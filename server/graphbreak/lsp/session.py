@@ -125,6 +125,7 @@ class Session:
         await self.configuration.ask()
         self.triggers.settings_changed()
         self.results.refresh()
+        self.extension.tell_again()
         self.publisher.now()
         self.extension.refresh_lenses()
 

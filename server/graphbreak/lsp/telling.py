@@ -24,7 +24,7 @@ class Extension:
     def __init__(self, server: LanguageServer, uri: Callable[[str], str]) -> None:
         self._server = server
         self._uri = uri
-        self._told: dict[str, Report] = {}
+        self._told: dict[str, Report | None] = {}
         self._refreshing: asyncio.Task[None] | None = None
 
     @property
@@ -48,6 +48,10 @@ class Extension:
         if news:
             self.refresh_lenses()
         self._told = dict(reports)
+
+    def tell_again(self) -> None:
+        """Settings changed, and with them how everything is shown."""
+        self._told = dict.fromkeys(self._told)
 
     def refresh_lenses(self) -> None:
         """Lenses say something else now. Several reasons at once are told once."""

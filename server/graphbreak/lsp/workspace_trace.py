@@ -27,6 +27,7 @@ class WorkspaceTrace:
     async def start(self, folders: list[str]) -> None:
         """Find the files in the trusted ones of some folders, and begin."""
         configuration, notices = self._session.configuration, self._session.notices
+        await configuration.heard()
         trusted = [folder for folder in folders if configuration.of(folder).trusted]
         if len(trusted) < len(folders):
             notices.show_once(UNTRUSTED)

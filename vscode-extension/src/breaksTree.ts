@@ -17,7 +17,7 @@ export class BreaksTree implements vscode.TreeDataProvider<Node>, vscode.Disposa
 
   constructor(private readonly reports: Reports, private readonly memory: vscode.Memento) {
     this.#grouping = memory.get<Grouping>(MEMORY, "cause");
-    this.#view = vscode.window.createTreeView("graphbreak.breaks", { treeDataProvider: this, showCollapseAll: true });
+    this.#view = vscode.window.createTreeView("graphbreak.breaks", { treeDataProvider: this });
     this.#subscription = reports.onDidChange(() => { this.#refresh(); });
     this.#refresh();
   }

@@ -1,5 +1,6 @@
 /** One connection to one server process. Loaded when a server is about to start, since the language client is most of the code. */
 
+import { type ChildProcess, spawn } from "node:child_process";
 import * as vscode from "vscode";
 import {
   CloseAction,
@@ -14,6 +15,10 @@ import { middleware } from "./middleware";
 import type { Launch } from "./model/launch";
 import { SECTION } from "./settings";
 
+const ANSWER_TIME = 4_000;
+/** Milliseconds in which a server that was told to end has to be gone. */
+const GRACE = 3_000;
+
 export interface ClientParts {
   readonly launch: Launch;
   readonly log: vscode.LogOutputChannel;
@@ -24,11 +29,38 @@ export interface ClientParts {
   readonly died: () => void;
 }
 
-export function createClient(parts: ClientParts): LanguageClient {
-  const { command, args, cwd } = parts.launch;
-  const client = new LanguageClient(SECTION, "Graphbreak", { command, args, options: { cwd } }, options(parts));
-  client.registerFeature(new OwnCapabilities());
-  return client;
+/** The language client, with a process that is ours: its end is the one sure sign, whatever the client was just doing. */
+export class ServerClient extends LanguageClient {
+  #child: ChildProcess | undefined;
+
+  constructor(parts: ClientParts) {
+    super(SECTION, "Graphbreak", () => Promise.resolve((this.#child = startProcess(parts))), options(parts));
+    this.registerFeature(new OwnCapabilities());
+  }
+
+  /** The client shows errors of the connection in a message box each. They belong in the log: what the user must know, we say. */
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+
+  /** Say goodbye; a process that does not go then is ended. */
+  async end(): Promise<void> {
+    await this.dispose(ANSWER_TIME).catch((error: unknown) => { this.debug(`While stopping: ${String(error)}`); });
+    const child = this.#child;
+    if (child?.exitCode === null && child.signalCode === null) {
+      setTimeout(() => child.kill("SIGKILL"), GRACE).unref();
+    }
+  }
+}
+
+function startProcess({ launch, log, died }: ClientParts): ChildProcess {
+  const child = spawn(launch.command, launch.args, { cwd: launch.cwd });
+  child.once("error", (error) => {
+    log.error(error.message);
+    died();
+  });
+  child.once("exit", died);
+  return child;
 }
 
 function options(parts: ClientParts): LanguageClientOptions {
@@ -44,10 +76,7 @@ function options(parts: ClientParts): LanguageClientOptions {
     // Restarts are ours: the client's own have no pause between them.
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
-      closed: () => {
-        parts.died();
-        return { action: CloseAction.DoNotRestart, handled: true, message: "The connection to the server ended." };
-      },
+      closed: () => ({ action: CloseAction.DoNotRestart, handled: true, message: "The connection to the server ended." }),
     },
   };
 }

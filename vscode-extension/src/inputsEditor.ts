@@ -6,7 +6,7 @@ import { cursor } from "./places";
 import type { Server } from "./server";
 
 /** The arguments of the lens: where the comment goes, and the line of the one that is there already. */
-export type InputsArguments = readonly [uri: string, line: number, indentation: string, directive: string, existing: number | string | null];
+export type InputsArguments = readonly [uri: string, line: number, indentation: string, directive: string, existing: number | null];
 
 interface Lens {
   readonly range: { readonly start: { readonly line: number } };
@@ -15,11 +15,10 @@ interface Lens {
 
 export async function editInputs([uri, line, indentation, directive, existing]: InputsArguments): Promise<void> {
   const editor = await vscode.window.showTextDocument(vscode.Uri.parse(uri));
-  const there = existing === null ? undefined : lineOf(editor.document, existing, line);
-  if (there === undefined) {
+  if (existing === null) {
     await editor.edit((edit) => { edit.insert(new vscode.Position(line, 0), `${indentation}${directive}\n`); });
   }
-  selectArguments(editor, there ?? line);
+  selectArguments(editor, existing ?? line);
 }
 
 /** From the palette there are no arguments: those of the lens nearest above the cursor are taken. */
@@ -32,19 +31,6 @@ export async function argumentsAtCursor(server: Server): Promise<InputsArguments
   const ours = lenses.filter((lens) => lens.command?.command === "graphbreak.editInputs").sort((a, b) => a.range.start.line - b.range.start.line);
   const lens = ours.findLast(({ range }) => range.start.line <= at.line + 1) ?? ours[0];
   return lens?.command?.arguments as InputsArguments | undefined;
-}
-
-/** The existing comment may be named by its line or by its text. */
-function lineOf(document: vscode.TextDocument, existing: number | string, near: number): number | undefined {
-  if (typeof existing === "number") {
-    return existing;
-  }
-  for (let line = Math.min(near, document.lineCount - 1); line >= 0; line--) {
-    if (document.lineAt(line).text.trim() === existing.trim()) {
-      return line;
-    }
-  }
-  return undefined;
 }
 
 function selectArguments(editor: vscode.TextEditor, line: number): void {

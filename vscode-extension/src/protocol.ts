@@ -101,6 +101,7 @@ export interface Frame {
 }
 
 export interface Found {
+  /** The same for a cause and for the callers that inherit it. */
   readonly id: string;
   readonly uri: string;
   readonly range: Range;
@@ -110,6 +111,7 @@ export interface Found {
   readonly gbType: string;
   readonly message: string;
   readonly functions: readonly string[];
+  /** The id of the cause that this one follows from, where it does. */
   readonly causedBy: string | null;
   readonly ignored: boolean;
   readonly cost: Cost | null;

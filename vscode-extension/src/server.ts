@@ -1,7 +1,7 @@
 /** The server: started, stopped, and started again when it ends by itself. */
 
 import * as vscode from "vscode";
-import type { LanguageClient } from "vscode-languageclient/node";
+import type { ServerClient } from "./client";
 import { launch } from "./model/launch";
 import { MOST_RESTARTS, Restarts } from "./model/restarts";
 import type { MessagesChannel } from "./messagesChannel";
@@ -22,7 +22,7 @@ export class Server implements vscode.Disposable {
   readonly onEnvironment = this.#environments.event;
   readonly onChanged = this.#changes.event;
   readonly #restarts = new Restarts();
-  #client: LanguageClient | undefined;
+  #client: ServerClient | undefined;
   #work: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -88,29 +88,37 @@ export class Server implements vscode.Disposable {
       void notices.noPython(settings.interpreter());
       return;
     }
-    const client = await this.#create(python);
+    let ended = (): void => undefined;
+    const end = new Promise<void>((resolve) => { ended = resolve; });
+    const client = await this.#create(python, ended);
     this.#client = client;
     this.#restarts.started();
     try {
-      await client.start();
-      this.#states.fire("running");
+      // A client whose server ends while it starts may wait for ever.
+      await Promise.race([client.start(), end]);
     } catch (error) {
       this.log.error(`The server did not start: ${String(error)}`);
       this.#died(client);
     }
+    if (this.#client === client) {
+      this.#states.fire("running");
+    }
   }
 
-  async #create(python: string): Promise<LanguageClient> {
-    const { createClient } = await import("./client");
+  async #create(python: string, ended: () => void): Promise<ServerClient> {
+    const { ServerClient } = await import("./client");
     const start = launch(python, settings.importStrategy(), this.bundle);
     this.log.info(`Starting ${[start.command, ...start.args].join(" ")}`);
-    const client: LanguageClient = createClient({
+    const client: ServerClient = new ServerClient({
       launch: start,
       log: this.log,
       messages: this.messages.asLogChannel(),
       interpreter: await this.pythons.forWorker(vscode.workspace.workspaceFolders?.[0]?.uri),
       interpreterOf: (scope) => this.pythons.forWorker(scope),
-      died: () => { this.#died(client); },
+      died: () => {
+        ended();
+        this.#died(client);
+      },
     });
     client.onNotification(STATUS, (status: Status) => { this.#statuses.fire(status); });
     client.onNotification(ENVIRONMENT, (environment: Environment) => { this.#environments.fire(environment); });
@@ -124,17 +132,17 @@ export class Server implements vscode.Disposable {
     this.#client = undefined;
     if (client !== undefined) {
       this.#states.fire("stopped");
-      await client.dispose(4_000).catch((error: unknown) => { this.log.debug(`While stopping: ${String(error)}`); });
+      await client.end();
     }
   }
 
-  #died(client: LanguageClient): void {
+  #died(client: ServerClient): void {
     if (this.#client !== client) {
       return; // it was told to stop, or its end has been dealt with
     }
     this.#client = undefined;
     this.#states.fire("stopped");
-    void client.dispose().catch(() => undefined); // there is no process any more, so there is nothing to wait for
+    void client.end();
     const pause = this.#closed ? undefined : this.#restarts.next();
     if (pause !== undefined) {
       this.log.warn(`The server ended by itself. It is started again in ${pause / 1000} s.`);

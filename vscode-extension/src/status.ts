@@ -71,8 +71,10 @@ export class Status implements vscode.Disposable {
     const state = this.#state();
     void vscode.commands.executeCommand("setContext", "graphbreak.tracing", state === "tracing");
     const environment = this.#environment ?? this.reports.all[0]?.environment;
+    const functions = this.reports.all.flatMap((report) => report.functions);
+    const traced = functions.filter(({ outcome }) => outcome === "traced").length;
     const breaks = breakCount(this.reports.all);
-    this.#draw({ state, message: this.#failure ?? "", environment, breaks, hasReports: this.reports.all.length > 0 });
+    this.#draw({ state, message: this.#failure ?? "", environment, breaks, traced, notTraced: functions.length - traced });
   }
 
   #draw(facts: Facts): void {

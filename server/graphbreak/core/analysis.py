@@ -218,7 +218,7 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         functions=tuple(row.result for row in rows),
         diagnostics=tuple(diagnostic.with_fixes(fixes_for(diagnostic, context)) for diagnostic in diagnostics),
         environment=next((part.run.environment for part in parts), Environment()),
-        problems=tuple(sentence for part in parts if (sentence := _problem(path, part.run))),
+        problems=tuple(dict.fromkeys(sentence for part in parts for sentence in _problems(path, part.run))),
         output="".join(part.run.output for part in parts),
         used_ignores=used_ignores,
         sources=texts,
@@ -274,12 +274,12 @@ def _fix_context(rows: Sequence[Traced], parts: Sequence[_Part], texts: dict[str
     )
 
 
-def _problem(path: str, run: Run) -> str:
-    """A sentence about a run that did not end by itself."""
+def _problems(path: str, run: Run) -> list[str]:
+    """Sentences about a run that did not end by itself, or in which something was not understood: never silent about what was not seen."""
     if isinstance(run.end, TimedOut):
-        return f"{path} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept."
+        return [f"{path} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept."]
     if isinstance(run.end, WorkerDied):
-        return f"{path}: {death_sentence(run.end)}; what was found until then is kept."
+        return [f"{path}: {death_sentence(run.end)}; what was found until then is kept."]
     if isinstance(run.end, (NoEnvironment, Refused)):
-        return run.end.sentence
-    return ""
+        return [run.end.sentence]
+    return [f"{path}: {note}" for note in run.end.ended.notes]

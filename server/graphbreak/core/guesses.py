@@ -66,10 +66,8 @@ def calling_node(nodes: Sequence[Node], line: int, callee: str) -> ast.AST | Non
     attributes = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr == callee and node.end_lineno == line]
     if attributes:
         return _only(attributes)
-    if operator := re.fullmatch(r"__[ri]?(\w+?)_?_{2}", callee):
-        found = _by_operator(nodes, line, operator.group(1))
-        if found:
-            return _only(found)
+    if callee.startswith("__") and (found := _by_operator(nodes, line, callee.strip("_"))):
+        return _only(found)
     return _only(call for call in _calls(nodes, line) if _may_be_users(call))
 
 
@@ -234,7 +232,7 @@ def _operator(nodes: Sequence[Node], line: int, says: str) -> ast.AST | None:
 
 
 def _by_operator(nodes: Sequence[Node], line: int, name: str) -> list[ast.AST]:
-    plain = name.removeprefix("i") if name.removeprefix("i") in _BINARY and name not in _BINARY else name
+    plain = name[1:] if name[:1] in ("r", "i") and name[1:] in _BINARY else name  # `__radd__`, `__iadd__`
     here = [node for node in nodes if node.lineno == line]
     if plain in _BINARY:
         operator = _BINARY[plain]

@@ -118,7 +118,7 @@ def watch_calls(recorder: Recorder, marks: Marks, on_call: Callable[[int, Any], 
         mark = marks.of_frame(frame)
         if mark is not None:
             values = frame.f_locals
-            recorder.called(mark, lambda: describe(marks, mark, values))
+            recorder.called(mark, lambda: _described(marks, mark, values))
             on_call(mark, values)
 
     undo = dynamo.watch_calls(note)
@@ -126,6 +126,14 @@ def watch_calls(recorder: Recorder, marks: Marks, on_call: Callable[[int, Any], 
         recorder.notes.append("This torch does not tell when a compiled function is called; inputs are not shown.")
         return lambda: None
     return undo
+
+
+def _described(marks: Marks, mark: int, values: Any) -> str:
+    """`describe`, for inputs of any kind: this runs inside the user's call, and must not be what makes it fail."""
+    try:
+        return describe(marks, mark, values)
+    except Exception:
+        return "inputs that cannot be described"
 
 
 def describe(marks: Marks, mark: int, values: Any) -> str:

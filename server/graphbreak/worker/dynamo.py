@@ -260,9 +260,14 @@ def _translators(cause: BaseException | None, live: list[types.FrameType]) -> It
         cause = cause.__cause__ or cause.__context__
     for frame in frames:
         translator = frame.f_locals.get("self") if frame.f_code.co_argcount else None
-        if id(translator) not in seen and hasattr(translator, "current_instruction") and hasattr(translator, "f_code"):
+        if id(translator) not in seen and _is_translator(translator):
             seen.add(id(translator))
             yield translator
+
+
+def _is_translator(value: Any) -> bool:
+    """Told by its class alone: asking one of Dynamo's lazy variables for an attribute would make it trace something, or raise."""
+    return any(cls.__name__ == "InstructionTranslatorBase" for cls in type(value).__mro__)
 
 
 def _with_positions(frame: Any, translators: list[Any]) -> Place:

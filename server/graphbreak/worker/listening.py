@@ -51,7 +51,7 @@ class TraceHandler(logging.Handler):
                 self._compiled(metadata)
             self._detail(metadata, record)
         except Exception as error:  # a fault of ours must not end the user's program
-            self._recorder.notes.append(f"a record could not be read: {error!r}")
+            self._recorder.notes.append(f"a record of PyTorch's trace could not be read, so a break may be missing: {error!r:.300}")
 
     def _artifact(self, metadata: dict[str, Any], payload: Any) -> None:
         name = metadata["artifact"].get("name")

@@ -49,8 +49,13 @@ def describe(value: object, depth: int = 0) -> str:
 
 
 def _tensor(value: torch.Tensor) -> str:
-    shape = ", ".join(str(size) for size in value.shape)
+    try:
+        shape = ", ".join(str(size) for size in value.shape)
+    except RuntimeError:  # a nested tensor has none
+        shape = "nested"
     text = f"{_SHORT.get(value.dtype, str(value.dtype).replace('torch.', ''))}[{shape}]"
+    if value.layout is not torch.strided:
+        text += f" {str(value.layout).replace('torch.', '')}"
     if value.device.type != "cpu":
         text += f" on {value.device}"
     return text + (" with grad" if value.requires_grad and type(value) is torch.Tensor else "")

@@ -31,6 +31,7 @@ QUIET = {
     "workbench.tips.enabled": False,
     "editor.hover.delay": 100,
     "files.autoSave": "off",
+    "files.exclude": {"**/.venv": True},
 }
 
 MARK = "GRAPHBREAK_E2E"
@@ -40,7 +41,9 @@ MARK = "GRAPHBREAK_E2E"
 class CodeServer:
     """One running editor."""
 
-    def __init__(self, folder: Path, vsix: Path, settings: Mapping[str, object], *, trust: bool = False, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, vsix: Path, settings: Mapping[str, object], *, trust: bool = False, variables: Mapping[str, str] | None = None
+    ) -> None:
         self.mark = f"{MARK}={folder.name}-{time.monotonic_ns()}"
         self._data, self._extensions = folder / "data", folder / "extensions"
         self._variables = {**os.environ, "HOME": str(folder / "home"), **(variables or {}), MARK: self.mark.partition("=")[2]}
@@ -51,9 +54,19 @@ class CodeServer:
         self._run("--install-extension", str(vsix))
         self.port = _free_port()
         options = [] if trust else ["--disable-workspace-trust"]
-        command = [*self._command(), "--auth", "none", "--bind-addr", f"127.0.0.1:{self.port}", "--disable-telemetry", "--disable-update-check"]
+        command = [
+            *self._command(),
+            "--auth",
+            "none",
+            "--bind-addr",
+            f"127.0.0.1:{self.port}",
+            "--disable-telemetry",
+            "--disable-update-check",
+        ]
         self._log = (folder / "code-server.log").open("wb")
-        self._process = subprocess.Popen([*command, *options], env=self._variables, stdout=self._log, stderr=self._log, start_new_session=True)
+        self._process = subprocess.Popen(
+            [*command, *options], env=self._variables, stdout=self._log, stderr=self._log, start_new_session=True
+        )
         self._wait_until_up()
 
     def configure(self, settings: Mapping[str, object]) -> None:
@@ -81,7 +94,7 @@ class CodeServer:
 
     def pythons(self) -> dict[int, str]:
         """The server and the workers among them."""
-        return {pid: command for pid, command in self.processes().items() if "graphbreak" in command and "python" in command.split(" ")[0]}
+        return {pid: command for pid, command in self.processes().items() if "run_server.py" in command or "graphbreak/worker" in command}
 
     def servers(self) -> list[int]:
         """The language servers."""
@@ -125,7 +138,12 @@ class CodeServer:
 
 def chromium() -> str | None:
     """The browser: any Chromium that a variable names, or one of the machine."""
-    return os.environ.get("GRAPHBREAK_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+    return (
+        os.environ.get("GRAPHBREAK_CHROMIUM")
+        or shutil.which("chromium")
+        or shutil.which("google-chrome")
+        or shutil.which("chromium-browser")
+    )
 
 
 def _send(pid: int, number: int) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from playwright.sync_api import FrameLocator, Locator, Page
+from playwright.sync_api import FrameLocator, Page
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -53,10 +52,20 @@ class Workbench:
         self.page.wait_for_selector(".editor-group-container.active .view-lines .view-line")
 
     def command(self, title: str) -> None:
-        """Run a command of the palette by its whole title."""
+        """Run a command of the palette by its title."""
         self._quick_input("F1", f">{title}")
-        eventually(f"{title} in the palette", lambda: self._first_pick().startswith(title))
-        self.page.keyboard.press("Enter")
+        self.pick(title)
+
+    def pick(self, label: str) -> None:
+        """Choose the row of the open list that begins so."""
+        self.page.locator(f'.quick-input-widget .monaco-list-row[aria-label^="{label}"]').first.click()
+
+    def theme(self, name: str) -> None:
+        """Choose a colour theme by its label. The list shows each as it is passed, so it must be the one that is accepted."""
+        self.command("Preferences: Color Theme")
+        self.page.locator(".quick-input-widget input.input").first.fill(name)
+        self.pick(name)
+        self.page.wait_for_selector(".quick-input-widget", state="hidden")
 
     def _quick_input(self, key: str, text: str) -> None:
         self.page.keyboard.press("Escape")
@@ -68,10 +77,6 @@ class Workbench:
     def _first_pick(self) -> str:
         rows = self.page.locator(".quick-input-widget .monaco-list-row")
         return (rows.first.get_attribute("aria-label") or "") if rows.count() else ""
-
-    def picks(self) -> list[str]:
-        """The rows of the open list."""
-        return [row.get_attribute("aria-label") or "" for row in self.page.locator(".quick-input-widget .monaco-list-row").all()]
 
     def go_to(self, line: int, column: int = 1) -> None:
         """Put the cursor somewhere."""
@@ -88,42 +93,16 @@ class Workbench:
         self.page.wait_for_selector(".tab.active:not(.dirty)")
 
     def lines(self) -> list[str]:
-        """The visible source lines."""
-        views = self.page.locator(".editor-group-container.active .view-lines .view-line").all()
-        placed = sorted((int(_pixels(view, "top")), (view.text_content() or "").replace("\xa0", " ")) for view in views)
-        return [text for _, text in placed]
+        """The visible source lines of the active editor."""
+        return self._texts(".editor-group-container.active .view-lines .view-line")
 
     def squiggles(self, level: str = "warning") -> list[tuple[str, float, float]]:
         """Each squiggle: the text of its line, and the columns where it begins and ends (from 0, measured in pixels)."""
-        return [self._place(mark) for mark in self.page.locator(f".view-overlays .squiggly-{level}").all() if mark.is_visible()]
+        return [(text, start, end) for text, start, end in self.page.evaluate(_SQUIGGLES, level)]
 
-    def _place(self, mark: Locator) -> tuple[str, float, float]:
-        box = mark.bounding_box()
-        assert box is not None
-        middle = box["y"] + box["height"] / 2
-        for view in self.page.locator(".view-lines .view-line").all():
-            line = view.bounding_box()
-            if line is not None and line["y"] <= middle < line["y"] + line["height"]:
-                text = (view.text_content() or "").replace("\xa0", " ")
-                spans = view.locator("> span").first.bounding_box()
-                assert spans is not None
-                width = self.character_width()
-                return text, (box["x"] - spans["x"]) / width, (box["x"] + box["width"] - spans["x"]) / width
-        return "", 0.0, 0.0
-
-    def character_width(self) -> float:
-        """Pixels of a character, from the longest visible line."""
-        width = self.page.evaluate(
-            """() => { let best = [0, 1];
-                 for (const span of document.querySelectorAll('.view-line > span')) {
-                   const own = [...span.querySelectorAll(':scope > span')].filter((s) => !/ced-|contentWidget/.test(s.className));
-                   const text = own.map((s) => s.textContent).join('');
-                   if (own.length && text.length > best[0]) {
-                     best = [text.length, own.at(-1).getBoundingClientRect().right - own[0].getBoundingClientRect().left];
-                   } }
-                 return best[1] / best[0]; }"""
-        )
-        return float(width)
+    def _texts(self, selector: str) -> list[str]:
+        """The texts of all such elements, from top to bottom. Read at once: what is there may be gone in a moment."""
+        return [str(text) for text in self.page.evaluate(_TEXTS, selector)]
 
     def hover(self, level: str = "warning") -> str:
         """Point at the first squiggle and read."""
@@ -136,7 +115,7 @@ class Workbench:
 
     def lenses(self) -> list[str]:
         """The code lenses, each row as one text."""
-        return [(row.inner_text() or "").replace("\xa0", " ") for row in self.page.locator(".codelens-decoration").all()]
+        return self._texts(".codelens-decoration")
 
     def click_lens(self, title: str) -> None:
         """Click a link of a lens."""
@@ -155,29 +134,55 @@ class Workbench:
 
     def status(self) -> str:
         """The text of our entry in the status bar."""
-        entry = self.page.locator('.statusbar-item[id*="graphbreak"]')
-        return (entry.first.inner_text() or "").strip() if entry.count() else ""
+        return " ".join(self._texts('.statusbar-item[id*="graphbreak"]')).strip()
 
     def notifications(self) -> list[str]:
         """The notices on the screen."""
-        return [row.inner_text() for row in self.page.locator(".notifications-toasts .notification-list-item-message").all()]
+        return self._texts(".notifications-toasts .notification-list-item-message")
 
     def tree(self) -> list[str]:
         """The rows of the tree *Graph breaks*."""
-        rows = self.page.locator('.pane-body .monaco-list[aria-label*="Graph breaks"] .monaco-list-row').all()
-        return [re.sub(r"\s+", " ", row.inner_text()).strip() for row in rows]
+        return self._texts('.pane-body .monaco-list[aria-label*="Graph breaks"] .monaco-list-row')
 
     def webview(self) -> FrameLocator:
         """The content of the graph view."""
         return self.page.frame_locator("iframe.webview.ready").first.frame_locator("iframe#active-frame")
 
     def bands(self) -> int:
-        """How many lines have the border of a band."""
-        count = self.page.evaluate(
-            """() => [...document.querySelectorAll('.view-overlays .cdr')].filter((e) => parseFloat(getComputedStyle(e).borderLeftWidth) === 3).length"""
-        )
-        return int(count)
+        """How many lines have the bar of a band."""
+        return int(self.page.evaluate(_BANDS))
 
 
-def _pixels(element: Locator, name: str) -> float:
-    return float(element.evaluate("(e, name) => parseFloat(e.style[name]) || 0", name))
+_TEXTS = """
+(selector) => [...document.querySelectorAll(selector)]
+  .map((element) => [element.getBoundingClientRect().top, element.innerText.replaceAll('\\u00a0', ' ').replace(/[ \\n]*\\n[ \\n]*/g, ' ')])
+  .sort(([a], [b]) => a - b)
+  .map(([, text]) => text)
+"""
+
+_SQUIGGLES = """
+(level) => {
+  const own = (line) => [...line.querySelectorAll(':scope > span > span')].filter((span) => !/ced-/.test(span.className));
+  const lines = [...document.querySelectorAll('.view-lines .view-line')].map((line) => {
+    const spans = own(line);
+    const text = spans.map((span) => span.textContent).join('').replaceAll('\\u00a0', ' ');
+    const box = line.getBoundingClientRect();
+    const left = spans.length ? spans[0].getBoundingClientRect().left : box.left;
+    const right = spans.length ? spans.at(-1).getBoundingClientRect().right : box.left;
+    return { text, top: box.top, bottom: box.bottom, left, right };
+  });
+  const longest = lines.reduce((a, b) => (b.text.length > a.text.length ? b : a), { text: '', left: 0, right: 1 });
+  const width = (longest.right - longest.left) / Math.max(1, longest.text.length);
+  return [...document.querySelectorAll('.view-overlays .squiggly-' + level)].flatMap((mark) => {
+    const box = mark.getBoundingClientRect();
+    const middle = (box.top + box.bottom) / 2;
+    const line = lines.find(({ top, bottom }) => top <= middle && middle < bottom);
+    return line ? [[line.text, (box.left - line.left) / width, (box.right - line.left) / width]] : [];
+  });
+}
+"""
+
+_BANDS = """
+() => [...document.querySelectorAll('.view-overlays .cdr')]
+  .filter((element) => parseFloat(getComputedStyle(element).borderLeftWidth) === 3).length
+"""

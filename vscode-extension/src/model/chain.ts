@@ -55,7 +55,7 @@ export function chain(traced: TracedFunction, report: Report, text: LineText): C
   }
   graphs.forEach((graph, place) => {
     links.push(graphLink(graph, text));
-    const reasons = graph.endedBy.flatMap((id) => report.diagnostics.filter((found) => found.id === id));
+    const reasons = graph.endedBy.flatMap((id) => report.diagnostics.filter((found) => found.id === id && found.kind !== "caller"));
     if (reasons.length > 0 || place < graphs.length - 1) {
       links.push(gap(reasons, text));
     }

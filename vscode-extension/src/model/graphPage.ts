@@ -71,7 +71,8 @@ function operations({ uri, line, where, source, names }: OperationsOfLine): stri
 
 function eager(link: EagerLink): string {
   const reasons = link.reasons.map(reasonItem).join("");
-  return `<li class="eager" aria-label="Eager"><h2>Eager <span>Python runs here</span></h2>${reasons === "" ? "" : `<ul>${reasons}</ul>`}</li>`;
+  const why = reasons === "" ? "Python goes on between two frames" : "Python runs here";
+  return `<li class="eager" aria-label="Eager"><h2>Eager <span>${why}</span></h2>${reasons === "" ? "" : `<ul>${reasons}</ul>`}</li>`;
 }
 
 function reasonItem({ uri, at, where, source, code, title }: Reason): string {

@@ -9,7 +9,7 @@ export function graphStyle(): string {
 
 function graphColour(place: number): string {
   const name = `--vscode-graphbreak-graph${place + 1}`;
-  return `.colour${place} { border-left-color: var(${name}); background: var(${name}Background); } .colour${place} h2 { color: var(${name}); }`;
+  return `.chain > .colour${place} { border-left-color: var(${name}); background: var(${name}Background); } .colour${place} h2 { color: var(${name}); }`;
 }
 
 const STYLE = `
@@ -25,7 +25,7 @@ button { font: inherit; color: inherit; background: none; border: none; padding:
 button:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
 .place:hover .source, .place:hover .where, h1 .place:hover, .not-reached .place:hover { text-decoration: underline; color: var(--vscode-textLink-activeForeground); }
 .actions { margin: 10px 0 18px; }
-.action { color: var(--vscode-button-secondaryForeground); background: var(--vscode-button-secondaryBackground); padding: 3px 10px; border-radius: 3px; border: 1px solid var(--vscode-contrastBorder, transparent); }
+.action { color: var(--vscode-button-secondaryForeground); background: var(--vscode-button-secondaryBackground); padding: 3px 10px; border-radius: 3px; border: 1px solid var(--vscode-button-border, var(--vscode-contrastBorder, var(--vscode-descriptionForeground))); }
 .action:hover { background: var(--vscode-button-secondaryHoverBackground); }
 .stale { color: var(--vscode-editorWarning-foreground); }
 .chain > li { position: relative; border: 1px solid var(--vscode-panel-border, var(--vscode-contrastBorder, transparent)); border-left: 4px solid; border-radius: 4px; padding: 9px 14px 10px; margin-bottom: 22px; }

@@ -10,7 +10,9 @@ export interface Facts {
   readonly message: string;
   readonly environment: Environment | undefined;
   readonly breaks: number;
-  readonly hasReports: boolean;
+  /** Functions that were traced, and those that were not. */
+  readonly traced: number;
+  readonly notTraced: number;
 }
 
 export interface Words {
@@ -40,11 +42,15 @@ export function statusWords(facts: Facts): Words {
   }
 }
 
-function idle(facts: Facts): string {
-  if (!facts.hasReports) {
-    return NAME;
+/** Never clean when nothing ran. */
+function idle({ breaks, traced, notTraced }: Facts): string {
+  if (breaks > 0) {
+    return count(breaks, "graph break");
   }
-  return facts.breaks === 0 ? "No graph breaks" : count(facts.breaks, "graph break");
+  if (notTraced > 0) {
+    return `${notTraced} not analysed`;
+  }
+  return traced > 0 ? "No graph breaks" : NAME;
 }
 
 /** torch and device on one line, the Python, then the sandbox and whatever there is to know. */

@@ -44,20 +44,28 @@ export function breakCount(reports: readonly Report[]): number {
   return causes(unique(reports)).filter((found) => found.kind !== "intended" && found.kind !== "not-analysed").length;
 }
 
-/** One cause may be found by several runs; it is shown once. */
+/** The same thing may be found by several runs; it is shown once, with its highest cost. */
 function unique(reports: readonly Report[]): Found[] {
-  const byId = new Map<string, Found>();
+  const byKey = new Map<string, Found>();
   for (const found of reports.flatMap((report) => report.diagnostics)) {
-    const known = byId.get(found.id);
+    const key = keyOf(found);
+    const known = byKey.get(key);
     if (!found.ignored && (known === undefined || graphs(known) < graphs(found))) {
-      byId.set(found.id, found);
+      byKey.set(key, found);
     }
   }
-  return [...byId.values()];
+  return [...byKey.values()];
+}
+
+/** A cause and its callers share the id. */
+function keyOf({ id, kind, uri, range }: Found): string {
+  return kind === "caller" ? `${id} ${uri} ${range.start.line}:${range.start.character}` : id;
 }
 
 function causes(all: readonly Found[]): Found[] {
-  return all.filter((found) => found.causedBy === null && found.kind !== "caller").sort((a, b) => rank(a) - rank(b) || graphs(b) - graphs(a));
+  const ids = new Set(all.map(({ id }) => id));
+  const first = all.filter((found) => found.kind !== "caller" && (found.causedBy === null || !ids.has(found.causedBy)));
+  return first.sort((a, b) => rank(a) - rank(b) || graphs(b) - graphs(a));
 }
 
 /** What was asked for, and what is not known, comes behind what is wrong. */
@@ -107,15 +115,16 @@ export function summary(traced: TracedFunction): string {
 }
 
 function causeNode(found: Found, all: readonly Found[], parent: string): Node {
-  const callers = all.filter((other) => other.causedBy === found.id);
-  return leaf(found, parent, callers.map((caller) => leaf(caller, `${parent} ${found.id}`, [])));
+  const callers = all.filter((other) => other.kind === "caller" && other.id === found.id);
+  const consequences = all.filter((other) => other.kind !== "caller" && other.causedBy === found.id && other.id !== found.id);
+  return leaf(found, parent, [...callers, ...consequences].map((other) => leaf(other, `${parent} ${found.id}`, [])));
 }
 
 function leaf(found: Found, parent: string, children: readonly Node[]): Node {
   const [icon, colour] = ICONS[found.severity] ?? ["circle-outline", "foreground"];
   const where = `${baseName(found.uri)}:${found.range.start.line + 1}`;
   return {
-    id: `${parent} ${found.id}`,
+    id: `${parent} ${keyOf(found)}`,
     type: found.kind === "caller" || !found.code.startsWith("GB") ? "caller" : "break",
     label: shortened(found.kind === "caller" ? found.message : found.gbType || found.message, 90),
     description: [where, ...costWords(found)].join(" · "),

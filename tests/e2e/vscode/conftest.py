@@ -1,0 +1,115 @@
+"""The built package, a browser and an editor. All of it is made once for the module and gone at its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Error, sync_playwright
+
+from .code_server import CodeServer, chromium
+from .workbench import Workbench, eventually
+
+ROOT = Path(__file__).parents[3]
+PICTURES = ROOT / "build" / "e2e"
+QUIET_BROWSER = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+OpenEditor = Callable[..., AbstractContextManager[tuple[CodeServer, Workbench]]]
+
+
+@pytest.fixture(scope="module")
+def packaged() -> tuple[Path, str]:
+    """The package and what was said while it was built."""
+    built = subprocess.run(
+        [ROOT / "vscode-extension" / "build.sh"], env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return ROOT / "build" / "graphbreak.vsix", built.stdout + built.stderr
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium. A machine that cannot have it skips these tests, and says so; continuous integration fails."""
+    setup = subprocess.run(
+        [Path(__file__).parent / "setup.sh"], env={**os.environ, "PYTHON": sys.executable}, text=True, stdout=subprocess.PIPE
+    )
+    executable = chromium()
+    if setup.returncode != 0 or executable is None:
+        missing = "NOT RUN: the tests in the real VS Code need Chromium and code-server, see tests/e2e/vscode/setup.sh"
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=QUIET_BROWSER)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def open_editor(packaged: tuple[Path, str], browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> OpenEditor:
+    """Opens an editor on a folder, and leaves nothing of it behind."""
+
+    @contextmanager
+    def opened(folder: Path, settings: Mapping[str, object], *, trust: bool = False) -> Iterator[tuple[CodeServer, Workbench]]:
+        editor = CodeServer(tmp_path_factory.mktemp("editor"), packaged[0], settings, trust=trust)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(60_000)
+        workbench = Workbench(page, PICTURES)
+        try:
+            workbench.open_window(editor.url(folder))
+            yield editor, workbench
+        except (AssertionError, Error):
+            workbench.picture(f"failed-{os.environ.get('PYTEST_CURRENT_TEST', '').split('::')[-1].split(' ')[0]}")
+            raise
+        finally:
+            page.close()
+            editor.stop()
+            eventually("an end of all processes", lambda: not editor.processes(), timeout=30)
+
+    return opened
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as a user has it: programs, and an environment with torch."""
+    folder = tmp_path_factory.mktemp("project") / "examples"
+    shutil.copytree(ROOT / "examples", folder)
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def window(open_editor: OpenEditor, examples: Path) -> Iterator[tuple[CodeServer, Workbench]]:
+    """An editor on the examples, without any setting of ours."""
+    with open_editor(examples, {"workbench.colorTheme": "Default Dark Modern"}) as opened:
+        yield opened
+
+
+@pytest.fixture
+def editor(window: tuple[CodeServer, Workbench]) -> CodeServer:
+    """The editor's processes."""
+    return window[0]
+
+
+@pytest.fixture
+def workbench(window: tuple[CodeServer, Workbench], request: pytest.FixtureRequest) -> Iterator[Workbench]:
+    """The editor's window, with nothing open in it."""
+    window[1].command("View: Close All Editors")
+    failed = request.session.testsfailed
+    yield window[1]
+    if request.session.testsfailed > failed:
+        window[1].picture(f"failed-{request.node.name}")

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { breakCount, type Node, summary, tree } from "../src/model/tree";
+import { FILE, found, report, traced } from "./reports";
+
+const cost = (graphs: number) => ({ graphs, hits: 3, inLoop: true, opsBefore: null, opsAfter: null, frames: 1 });
+const outline = (nodes: readonly Node[], depth = 0): string[] => nodes.flatMap((node) => [`${" ".repeat(depth)}${node.label} | ${node.description}`, ...outline(node.children, depth + 1)]);
+
+void test("causes by cost, callers behind their cause", () => {
+  const caller = found({ kind: "caller", severity: "information", message: "Inherits it", range: { start: { line: 13, character: 8 }, end: { line: 13, character: 15 } }, cost: null });
+  const costly = found({ id: "b", gbType: "Data-dependent branching", cost: cost(5) });
+  assert.deepEqual(outline(tree([report({ diagnostics: [found(), caller, costly] })], "cause")), [
+    "Data-dependent branching | train.py:7 · 5 graphs · 3 times · in a loop",
+    "Failed to trace builtin operator | train.py:7 · 2 graphs",
+    " Inherits it | train.py:14",
+  ]);
+});
+
+void test("what was asked for comes last and does not count", () => {
+  const intended = found({ id: "i", kind: "intended", cost: cost(9) });
+  assert.equal(tree([report({ diagnostics: [intended, found()] })], "cause")[0]?.label, "Failed to trace builtin operator");
+  assert.equal(breakCount([report({ diagnostics: [intended, found()] })]), 1);
+});
+
+void test("consequences stand behind their cause, and alone where it is hidden", () => {
+  const follows = found({ id: "c", gbType: "Skipped", causedBy: "a" });
+  assert.deepEqual(tree([report({ diagnostics: [found(), follows] })], "cause").map(({ children }) => children.length), [1]);
+  assert.deepEqual(tree([report({ diagnostics: [found({ ignored: true }), follows] })], "cause").map(({ label }) => label), ["Skipped"]);
+});
+
+void test("one cause found by two runs is shown once", () => {
+  assert.equal(tree([report(), report({ uri: "file:///w/main.py" })], "cause").length, 1);
+});
+
+void test("ids are unique, in every grouping", () => {
+  const caller = (line: number) => found({ kind: "caller", range: { start: { line, character: 0 }, end: { line, character: 2 } } });
+  const reports = [report({ diagnostics: [found(), caller(1), caller(2)], functions: [traced(), traced({ name: "small" })] })];
+  for (const grouping of ["cause", "file", "function"] as const) {
+    const ids = (nodes: readonly Node[]): string[] => nodes.flatMap((node) => [node.id, ...ids(node.children)]);
+    const all = ids(tree(reports, grouping));
+    assert.equal(new Set(all).size, all.length, grouping);
+  }
+});
+
+void test("by file and by function", () => {
+  assert.deepEqual(outline(tree([report()], "file")), ["train.py | 1", " Failed to trace builtin operator | train.py:7 · 2 graphs"]);
+  assert.deepEqual(outline(tree([report()], "function")), ["big | train.py · 2 graphs · 1 break", " Failed to trace builtin operator | train.py:7 · 2 graphs"]);
+  assert.deepEqual(tree([report()], "function")[0]?.function, { uri: FILE, name: "big" });
+});
+
+void test("summaries", () => {
+  assert.equal(summary(traced({ breaks: 0, graphs: 1 })), "1 graph · no breaks");
+  assert.equal(summary(traced({ breaks: 0, graphs: 0, skipped: 1 })), "runs eagerly · 1 break");
+  assert.equal(summary(traced({ outcome: "timed-out" })), "timed out");
+});

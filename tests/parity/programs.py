@@ -1,4 +1,4 @@
-"""The programs that the product and PyTorch's own trace are compared on: given cases, examples, and the Markdown cases."""
+"""The programs that the product and PyTorch's own trace are compared on: given cases, examples, the Markdown cases, the pages of rules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphbreak.rules import pages
 from markdown_cases import all_cases
 
 FOLDER = Path(__file__).parent
@@ -62,6 +63,11 @@ def examples() -> list[Program]:
 def markdown_programs() -> list[Program]:
     """The code of each case in `tests/cases/`."""
     return [Program(case.name, text=case.code) for case in all_cases()]
+
+
+def rule_programs() -> list[Program]:
+    """The program of each page of rules that shows the break which the page is about."""
+    return [Program(f"rule {page.code}", text=page.before) for page in pages()]
 
 
 def with_calls(text: str) -> str:

@@ -17,10 +17,10 @@ import pytest
 from graphbreak.core.findings import Diagnostic, Kind, Report
 from harness import INTERPRETER, Harness, worker_has
 from parity.oracle import Cause, Verdict, ask
-from parity.programs import FOLDER, Program, examples, given_cases, markdown_programs
+from parity.programs import FOLDER, Program, examples, given_cases, markdown_programs, rule_programs
 from versions import at_home
 
-PROGRAMS = [*given_cases(), *examples(), *markdown_programs()]
+PROGRAMS = [*given_cases(), *examples(), *markdown_programs(), *rule_programs()]
 TRUTHS = given_cases()
 NEEDS = {"examples/transformers_model.py": "transformers", "011_hash_features": "numpy"}
 _CAUSES = (Kind.BREAK, Kind.SKIPPED, Kind.INTENDED)

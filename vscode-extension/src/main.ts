@@ -29,7 +29,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const pages = new Pages(server);
   const explanations = new Explanations(server, pages);
   const commands = registerCommands({ context, log, server, reports, breaks, graphs, pages, explanations });
-  const restart = (): void => void server.restart();
+  const restart = (): void => { server.restartSoon(); };
   context.subscriptions.push(
     log, messages, active, server, reports, breaks, graphs, pages, commands,
     new Bands(reports),
@@ -39,7 +39,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
   running = server;
-  restart();
+  void server.restart();
 }
 
 export async function deactivate(): Promise<void> {

@@ -5,7 +5,7 @@ import { fromQuery, type Page, SCHEME, toParts } from "./model/pageUris";
 import { EXPLAIN, type Detail, type Explanation, RULE } from "./protocol";
 import type { Server } from "./server";
 
-export const REPORT_PAGE = "report";
+export const REPORT_PAGE = "explain report";
 const EVERYTHING: readonly Detail[] = ["graphs", "guards", "bytecode", "decompiled"];
 
 export class Pages implements vscode.TextDocumentContentProvider, vscode.Disposable {

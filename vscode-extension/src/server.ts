@@ -10,6 +10,8 @@ import { CHANGED, ENVIRONMENT, type Environment, STATUS, type Status } from "./p
 import type { Pythons } from "./pythons";
 import { settings } from "./settings";
 
+const TOGETHER = 150;
+
 export type ServerState = "starting" | "running" | "stopped";
 
 export class Server implements vscode.Disposable {
@@ -41,6 +43,12 @@ export class Server implements vscode.Disposable {
       await this.#stop();
       await this.#start();
     });
+  }
+
+  /** The same, a little later: trust brings settings with it, and one change may come as several events. */
+  restartSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.restart(), TOGETHER);
   }
 
   /** Stop for good. Nothing of the server is left when this is done. */

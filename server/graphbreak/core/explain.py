@@ -12,6 +12,8 @@ from .findings import CompiledFrame, Diagnostic, Effect, Kind, StackFrame
 _MARKDOWN = re.compile(r"([\\*_\[\]<>|#!])")
 _LINE_ENDS = re.compile(r"[\n\r\v\f\x85\u2028\u2029]+")
 _LONGEST = 240
+_SAME = 40
+"""Characters that tell that a message quotes an explanation."""
 
 
 def break_message(cause: Cause, kind: Kind) -> str:
@@ -72,9 +74,7 @@ def hover_markdown(diagnostic: Diagnostic, page_summary: str = "") -> str:
     title = {Kind.BREAK: "Graph break", Kind.SKIPPED: "Graph break, function runs eagerly", Kind.CALLER: "Inherited graph break"}
     title |= {Kind.INTENDED: "Intended graph break", Kind.RAISED: "Raised", Kind.RECOMPILE: "Recompiled", Kind.NOT_ANALYSED: "Not analysed"}
     title |= {Kind.UNUSED_IGNORE: "Unused ignore"}
-    parts = [f"**{title[diagnostic.kind]}** `{diagnostic.code}`", escaped(diagnostic.message)]
-    if diagnostic.explanation and diagnostic.kind is not Kind.CALLER:
-        parts.append(escaped(diagnostic.explanation))
+    parts = [f"**{title[diagnostic.kind]}** `{diagnostic.code}`", escaped(_in_full(diagnostic))]
     if diagnostic.hints:
         parts.append("**Hints**\n\n" + "\n".join(f"- {escaped(hint)}" for hint in diagnostic.hints))
     if page_summary:
@@ -88,6 +88,15 @@ def hover_markdown(diagnostic: Diagnostic, page_summary: str = "") -> str:
     if diagnostic.url:
         parts.append(f"[{diagnostic.code} on PyTorch's site]({diagnostic.url})")
     return "\n\n".join(parts)
+
+
+def _in_full(diagnostic: Diagnostic) -> str:
+    """The message with the whole explanation in place of its first sentence, so that nothing is said twice."""
+    message, explanation = diagnostic.message, diagnostic.explanation
+    if not explanation or diagnostic.kind is Kind.CALLER:
+        return message
+    begin = message.find(explanation[:_SAME])
+    return f"{message[:begin] if begin >= 0 else message + ' '}{explanation}"
 
 
 def escaped(text: str) -> str:

@@ -50,7 +50,7 @@ class CodeServer:
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH"):
             self._variables.pop(name, None)
         (folder / "home").mkdir(parents=True, exist_ok=True)
-        self.configure(settings)
+        self._configure(settings)
         self._run("--install-extension", str(vsix))
         self.port = _free_port()
         options = [] if trust else ["--disable-workspace-trust"]
@@ -69,11 +69,12 @@ class CodeServer:
         )
         self._wait_until_up()
 
-    def configure(self, settings: Mapping[str, object]) -> None:
-        """Write the user's settings."""
-        file = self._data / "User" / "settings.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({**QUIET, **settings}))
+    def _configure(self, settings: Mapping[str, object]) -> None:
+        """Write the settings: the user's, and those of the machine, where code-server looks for paths."""
+        for scope in ("User", "Machine"):
+            file = self._data / scope / "settings.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({**QUIET, **settings}))
 
     def url(self, folder: Path) -> str:
         """Where the editor shows a folder."""

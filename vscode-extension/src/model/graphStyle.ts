@@ -38,7 +38,7 @@ button:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-off
 .line .place { display: block; width: 100%; overflow-wrap: anywhere; }
 .where { display: inline-block; min-width: 9em; }
 .ops { margin: 3px 0 3px 9em; padding-left: .3em; }
-.op { display: inline-block; padding: 0 7px; margin: 1px 0; border-radius: 9px; background: var(--vscode-badge-background); color: var(--vscode-badge-foreground); font-size: .85em; }
+.op { display: inline-block; padding: 0 7px; margin: 1px 0; border-radius: 9px; border: 1px solid var(--vscode-contrastBorder, transparent); background: var(--vscode-badge-background); color: var(--vscode-badge-foreground); font-size: .85em; }
 .reason { margin: 2px 0 2px 9em; padding-left: .3em; }
 .rule { color: var(--vscode-textLink-foreground); } .rule:hover { text-decoration: underline; }
 @media (max-width: 480px) { .where { display: block; } .ops, .reason { margin-left: 0; padding-left: 0; } }

@@ -139,8 +139,8 @@ def test_a_link_in_the_users_message_is_not_taken_for_pytorchs_page() -> None:
 def test_a_hover_says_all_that_is_known() -> None:
     markdown = hover_markdown(
         diagnostic(
-            message="Graph break: no `print`.",
-            explanation="Dynamo cannot.",
+            message="Graph break: no `print`. Dynamo cannot.",
+            explanation="Dynamo cannot. It prints while it traces.",
             hints=("Move it.", "Use `logging`."),
             functions=("big",),
             stack=(StackFrame("/w/main.py", 2, "big"), StackFrame("/w/a (1).py", 6, "<lambda>", library=True)),
@@ -152,8 +152,7 @@ def test_a_hover_says_all_that_is_known() -> None:
     *parts, cost, page = markdown.split("\n\n")
     assert parts == [
         "**Graph break** `GB0059`",
-        "Graph break: no `print`.",
-        "Dynamo cannot.",
+        "Graph break: no `print`. Dynamo cannot. It prints while it traces.",
         "**Hints**",
         "- Move it.\n- Use `logging`.",
         "**User stack** (compiled function first)",

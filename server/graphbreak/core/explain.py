@@ -95,7 +95,8 @@ def _in_full(diagnostic: Diagnostic) -> str:
     message, explanation = diagnostic.message, diagnostic.explanation
     if not explanation or diagnostic.kind is Kind.CALLER:
         return message
-    begin = message.find(explanation[:_SAME])
+    first = re.split(r"(?<=[.!?]) (?=[A-Z])", explanation, maxsplit=1)[0]
+    begin = message.find(first[:_SAME])
     return f"{message[:begin] if begin >= 0 else message + ' '}{explanation}"
 
 

@@ -58,8 +58,8 @@ def test_the_first_squiggle_comes_by_itself(workbench: Workbench) -> None:
 def test_hover(workbench: Workbench) -> None:
     workbench.open_file("helper_print.py")
     eventually("the squiggle", workbench.squiggles)
-    eventually("the reason", lambda: "GB0059" in workbench.hover())
-    text = workbench.hover()
+    text = eventually("the legend, which comes last", lambda: text if "Show graphs" in (text := workbench.hover()) else "")
+    assert "GB0059" in text
     assert "Failed to trace builtin operator" in text
     assert "Open the page on GB0059" in text
     assert "Eager" in text, "the legend of the band"
@@ -172,8 +172,15 @@ def test_explain(workbench: Workbench) -> None:
 
 def test_activation_is_quick(workbench: Workbench) -> None:
     workbench.command("Developer: Show Running Extensions")
-    row = workbench.page.locator(".runtime-extensions-editor .monaco-list-row", has_text="Graphbreak").first
-    times = re.search(r"Activation: (\d+)ms", eventually("the time", lambda: row.inner_text() if row.count() else ""))
+    rows = workbench.page.locator(".runtime-extensions-editor .monaco-list-row")
+    rows.first.hover()
+
+    def time() -> str:
+        workbench.page.mouse.wheel(0, 200)
+        ours = [text for text in rows.all_inner_texts() if "Graphbreak" in text]
+        return ours[0] if ours else ""
+
+    times = re.search(r"Activation: (\d+)ms", eventually("the time", time))
     assert times is not None
     assert int(times[1]) < 100
 
@@ -188,17 +195,17 @@ def test_a_server_that_dies_comes_back(workbench: Workbench, editor: CodeServer)
     assert workbench.notifications() == []
 
 
-def _ended(editor: CodeServer, server: int) -> None:
-    eventually("its end", lambda: server not in editor.servers())
-
-
 def test_a_server_that_always_dies_is_left_alone(workbench: Workbench, editor: CodeServer) -> None:
-    workbench.command("Graphbreak: Restart Server")
-    for _ in range(6):
-        (server,) = eventually("a server", editor.servers)
-        os.kill(server, signal.SIGKILL)
-        _ended(editor, server)
-    eventually("the notice", lambda: any("5 times" in notice for notice in workbench.notifications()))
+    killed: set[int] = set()
+
+    def kill_until_noticed() -> bool:
+        for server in set(editor.servers()) - killed:
+            killed.add(server)
+            os.kill(server, signal.SIGKILL)
+        return any("5 times" in notice for notice in workbench.notifications())
+
+    eventually("the notice", kill_until_noticed)
+    assert 6 <= len(killed) <= 7
     assert len(workbench.notifications()) == 1
     workbench.picture("gave-up-dark")
     workbench.page.locator(".notifications-toasts .monaco-button", has_text="Restart").click()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from playwright.sync_api import FrameLocator, Page
+from playwright.sync_api import Error, FrameLocator, Page
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -82,6 +83,7 @@ class Workbench:
         """Put the cursor somewhere."""
         self._quick_input("Control+G", f":{line}:{column}")
         self.page.keyboard.press("Enter")
+        self.page.wait_for_selector(".quick-input-widget", state="hidden")
 
     def type(self, text: str) -> None:
         """Type as a user does."""
@@ -105,13 +107,18 @@ class Workbench:
         return [str(text) for text in self.page.evaluate(_TEXTS, selector)]
 
     def hover(self, level: str = "warning") -> str:
-        """Point at the first squiggle and read."""
-        box = self.page.locator(f".view-overlays .squiggly-{level}").first.bounding_box()
-        assert box is not None
-        self.page.mouse.move(box["x"] + 6, box["y"] + box["height"] / 2)
-        self.page.mouse.move(box["x"] + 8, box["y"] + box["height"] / 2 - 4)
-        hover = self.page.locator(".monaco-hover:visible")
-        return str(eventually("a hover", lambda: hover.first.inner_text() if hover.count() else ""))
+        """Point at the first squiggle and read. The pointer comes anew until there is something: an editor that is busy may miss it."""
+        mark, shown = self.page.locator(f".view-overlays .squiggly-{level}").first, self.page.locator(".monaco-hover:visible")
+        for _ in range(30):
+            box = mark.bounding_box()
+            if box is not None:
+                x, y = box["x"] + 8, box["y"] + box["height"] / 2 - 4
+                self.page.mouse.move(x, y + 200)
+                self.page.mouse.move(x, y, steps=3)
+                with contextlib.suppress(Error):
+                    shown.first.wait_for(timeout=2_000)
+                    return shown.first.inner_text()
+        return ""
 
     def lenses(self) -> list[str]:
         """The code lenses, each row as one text."""

@@ -5,6 +5,7 @@ import { breakCount, type Grouping, type Node, tree } from "./model/tree";
 import { count } from "./model/words";
 import { toRange } from "./places";
 import type { Reports } from "./reports";
+import { readLines } from "./texts";
 
 const MEMORY = "graphbreak.grouping";
 
@@ -28,8 +29,8 @@ export class BreaksTree implements vscode.TreeDataProvider<Node>, vscode.Disposa
     this.#refresh();
   }
 
-  getChildren(node?: Node): Node[] {
-    return [...(node?.children ?? tree(this.reports.all, this.#grouping))];
+  async getChildren(node?: Node): Promise<Node[]> {
+    return [...(node?.children ?? (await this.#roots()))];
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
@@ -48,6 +49,11 @@ export class BreaksTree implements vscode.TreeDataProvider<Node>, vscode.Disposa
 
   dispose(): void {
     vscode.Disposable.from(this.#subscription, this.#view, this.#changed).dispose();
+  }
+
+  async #roots(): Promise<Node[]> {
+    const texts = await readLines(this.reports.all.flatMap((report) => report.diagnostics.map(({ uri }) => uri)));
+    return tree(this.reports.all, this.#grouping, (uri, line) => texts.get(uri)?.[line]);
   }
 
   #refresh(): void {

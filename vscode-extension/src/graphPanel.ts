@@ -7,6 +7,7 @@ import { type Choice, functionNamed } from "./model/functions";
 import { body, frame } from "./model/graphPage";
 import { open } from "./places";
 import type { Reports } from "./reports";
+import { readLines } from "./texts";
 
 /** What the page's script sends when something is clicked. Mirrored in `webview/graphView.ts`. */
 type Click =
@@ -70,7 +71,7 @@ export class GraphPanel implements vscode.Disposable {
     if (choice === undefined) {
       return body(this.#shown?.name ?? "", undefined);
     }
-    const texts = await readAll(choice);
+    const texts = await readLines(filesOf(choice));
     return body(choice.traced.name, { ...choice, chain: chain(choice.traced, choice.report, (uri, line) => texts.get(uri)?.[line]) });
   }
 
@@ -92,18 +93,8 @@ export class GraphPanel implements vscode.Disposable {
   }
 }
 
-/** The lines of every file that the function's operations and breaks are in. */
-async function readAll({ traced, report }: Choice): Promise<Map<string, string[]>> {
+/** Every file that the function's operations and breaks are in. */
+function filesOf({ traced, report }: Choice): string[] {
   const operations = traced.graphList.flatMap((graph) => graph.ops.flatMap(({ uri }) => uri ?? []));
-  const uris = new Set([...operations, ...report.diagnostics.map(({ uri }) => uri)]);
-  const texts = new Map<string, string[]>();
-  for (const uri of uris) {
-    try {
-      const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
-      texts.set(uri, document.getText().split(/\r\n|\r|\n/));
-    } catch {
-      // a file that is gone has no lines to show
-    }
-  }
-  return texts;
+  return [...operations, ...report.diagnostics.map(({ uri }) => uri)];
 }

@@ -4,32 +4,33 @@ import { breakCount, type Node, summary, tree } from "../src/model/tree";
 import { FILE, found, report, traced } from "./reports";
 
 const cost = (graphs: number) => ({ graphs, hits: 3, inLoop: true, opsBefore: null, opsAfter: null, frames: 1 });
+const text = (_: string, line: number): string | undefined => (line === 6 ? "    print(\"log\")" : undefined);
 const outline = (nodes: readonly Node[], depth = 0): string[] => nodes.flatMap((node) => [`${" ".repeat(depth)}${node.label} | ${node.description}`, ...outline(node.children, depth + 1)]);
 
 void test("causes by cost, callers behind their cause", () => {
   const caller = found({ kind: "caller", severity: "information", message: "Inherits it", range: { start: { line: 13, character: 8 }, end: { line: 13, character: 15 } }, cost: null });
   const costly = found({ id: "b", gbType: "Data-dependent branching", cost: cost(5) });
-  assert.deepEqual(outline(tree([report({ diagnostics: [found(), caller, costly] })], "cause")), [
-    "Data-dependent branching | train.py:7 · 5 graphs · 3 times · in a loop",
-    "Failed to trace builtin operator | train.py:7 · 2 graphs",
-    " Inherits it | train.py:14",
+  assert.deepEqual(outline(tree([report({ diagnostics: [found(), caller, costly] })], "cause", text)), [
+    'print("log") | train.py:7 · 5 graphs · 3 times · in a loop · Data-dependent branching',
+    'print("log") | train.py:7 · 2 graphs · Failed to trace builtin operator',
+    " inherits it | train.py:14 · inherits it",
   ]);
 });
 
 void test("what was asked for comes last and does not count", () => {
-  const intended = found({ id: "i", kind: "intended", cost: cost(9) });
-  assert.equal(tree([report({ diagnostics: [intended, found()] })], "cause")[0]?.label, "Failed to trace builtin operator");
+  const intended = found({ id: "i", message: "meant", kind: "intended", cost: cost(9) });
+  assert.equal(tree([report({ diagnostics: [intended, found()] })], "cause", text)[0]?.tooltip, "Graph break: print");
   assert.equal(breakCount([report({ diagnostics: [intended, found()] })]), 1);
 });
 
 void test("consequences stand behind their cause, and alone where it is hidden", () => {
   const follows = found({ id: "c", gbType: "Skipped", causedBy: "a" });
-  assert.deepEqual(tree([report({ diagnostics: [found(), follows] })], "cause").map(({ children }) => children.length), [1]);
-  assert.deepEqual(tree([report({ diagnostics: [found({ ignored: true }), follows] })], "cause").map(({ label }) => label), ["Skipped"]);
+  assert.deepEqual(tree([report({ diagnostics: [found(), follows] })], "cause", text).map(({ children }) => children.length), [1]);
+  assert.deepEqual(tree([report({ diagnostics: [found({ ignored: true }), follows] })], "cause", text).map(({ description }) => description), ["train.py:7 · 2 graphs · Skipped"]);
 });
 
 void test("one cause found by two runs is shown once", () => {
-  assert.equal(tree([report(), report({ uri: "file:///w/main.py" })], "cause").length, 1);
+  assert.equal(tree([report(), report({ uri: "file:///w/main.py" })], "cause", text).length, 1);
 });
 
 void test("ids are unique, in every grouping", () => {
@@ -37,15 +38,15 @@ void test("ids are unique, in every grouping", () => {
   const reports = [report({ diagnostics: [found(), caller(1), caller(2)], functions: [traced(), traced({ name: "small" })] })];
   for (const grouping of ["cause", "file", "function"] as const) {
     const ids = (nodes: readonly Node[]): string[] => nodes.flatMap((node) => [node.id, ...ids(node.children)]);
-    const all = ids(tree(reports, grouping));
+    const all = ids(tree(reports, grouping, text));
     assert.equal(new Set(all).size, all.length, grouping);
   }
 });
 
 void test("by file and by function", () => {
-  assert.deepEqual(outline(tree([report()], "file")), ["train.py | 1", " Failed to trace builtin operator | train.py:7 · 2 graphs"]);
-  assert.deepEqual(outline(tree([report()], "function")), ["big | train.py · 2 graphs · 1 break", " Failed to trace builtin operator | train.py:7 · 2 graphs"]);
-  assert.deepEqual(tree([report()], "function")[0]?.function, { uri: FILE, name: "big" });
+  assert.deepEqual(outline(tree([report()], "file", text)), ["train.py | 1", ' print("log") | train.py:7 · 2 graphs · Failed to trace builtin operator']);
+  assert.deepEqual(outline(tree([report()], "function", text)), ["big | train.py · 2 graphs · 1 break", ' print("log") | train.py:7 · 2 graphs · Failed to trace builtin operator']);
+  assert.deepEqual(tree([report()], "function", text)[0]?.function, { uri: FILE, name: "big" });
 });
 
 void test("summaries", () => {

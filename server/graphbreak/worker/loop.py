@@ -12,6 +12,7 @@ import socket
 import struct
 import sys
 import sysconfig
+import time
 from collections.abc import Callable
 from typing import Any, BinaryIO, NoReturn
 
@@ -153,9 +154,9 @@ class _Parent:
                 self._reap()
             if self._control in ready and not self._answer():
                 break
-        for job in list(self._jobs.values()):
-            _kill_group(job)
-        self._kill_orphans()
+        groups, self._jobs = list(self._jobs.values()), {}
+        for group in groups:
+            self._end_group(group)
 
     def _drain(self) -> None:
         try:
@@ -226,22 +227,22 @@ class _Parent:
             ended += [(job, pid, os.waitstatus_to_exitcode(status)) for job, known in self._jobs.items() if known == pid]
         for job, pid, status in ended:
             del self._jobs[job]
-            _kill_group(pid)
-            self._kill_orphans()
+            self._end_group(pid)
             self._control.send(protocol.pack(Exited(job, status)))
 
-    def _kill_orphans(self) -> None:
-        """End processes that left their job's group; as their subreaper the parent has inherited them."""
-        for _ in range(20):
+    def _end_group(self, group: int) -> None:
+        """End a job's process group, and what left it: as their subreaper the parent inherits those whose own parent is gone.
+
+        That takes a moment, for a process is inherited only once its parent has died, so it is looked for until the group is empty.
+        """
+        _kill_group(group)
+        for _ in range(400):
             strays = _children() - set(self._jobs.values())
-            if not strays:
-                return
             for pid in strays:
-                try:
-                    os.kill(pid, signal.SIGKILL)
-                    os.waitpid(pid, 0)
-                except OSError:
-                    continue
+                _kill(pid)
+            if not strays and not _exists(group):
+                return
+            time.sleep(0.005)
 
 
 def _children() -> set[int]:
@@ -250,6 +251,23 @@ def _children() -> set[int]:
             return {int(pid) for pid in file.read().split()}
     except (OSError, ValueError):
         return set()
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    except OSError:
+        return
+
+
+def _exists(group: int) -> bool:
+    """Whether a process group has a member, be it one that is only waiting to be reaped."""
+    try:
+        os.killpg(group, 0)
+    except OSError:
+        return False
+    return True
 
 
 def _kill_group(pid: int) -> None:

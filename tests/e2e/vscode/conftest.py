@@ -28,6 +28,19 @@ QUIET_BROWSER = [
     "--disable-sync",
 ]
 
+CLEAN = """\
+import torch
+
+
+@torch.compile
+def scale(x):
+    x = x * 2
+    return x + 1
+
+
+scale(torch.randn(8, 16))
+"""
+
 OpenEditor = Callable[..., AbstractContextManager[tuple[CodeServer, Workbench]]]
 
 
@@ -88,6 +101,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a user has it: programs, and an environment with torch."""
     folder = tmp_path_factory.mktemp("project") / "examples"
     shutil.copytree(ROOT / "examples", folder)
+    (folder / "not_split.py").write_text(CLEAN)
     (folder / ".venv").symlink_to(sys.prefix)
     return folder
 
@@ -108,6 +122,8 @@ def editor(window: tuple[CodeServer, Workbench]) -> CodeServer:
 @pytest.fixture
 def workbench(window: tuple[CodeServer, Workbench], request: pytest.FixtureRequest) -> Iterator[Workbench]:
     """The editor's window, with nothing open in it."""
+    if window[1].page.locator(".tab.active.dirty").count():
+        window[1].command("File: Revert File")
     window[1].command("View: Close All Editors")
     failed = request.session.testsfailed
     yield window[1]

@@ -13,21 +13,8 @@ from pathlib import Path
 import pytest
 
 from .code_server import CodeServer
-from .conftest import OpenEditor
+from .conftest import CLEAN, OpenEditor
 from .workbench import Workbench, eventually
-
-CLEAN = """\
-import torch
-
-
-@torch.compile
-def scale(x):
-    x = x * 2
-    return x + 1
-
-
-scale(torch.randn(8, 16))
-"""
 
 
 def test_the_package(packaged: tuple[Path, str]) -> None:
@@ -88,7 +75,8 @@ def test_tree(workbench: Workbench) -> None:
     eventually("the squiggle", workbench.squiggles)
     workbench.command("View: Show Graphbreak")
     rows = eventually("a row", workbench.tree)
-    assert rows == ["Failed to trace builtin operator helper_print.py:7 · 3 graphs"] or "helper_print.py:7" in rows[0]
+    assert len(rows) == 1
+    assert re.search(r'print\("log"\).*helper_print.py:7 · 3 graphs · Failed to trace builtin operator', rows[0])
     workbench.command("Graphbreak: Group by Function")
     eventually("the function", lambda: any(re.search(r"big.*3 graphs · 1 break", row) for row in workbench.tree()))
     workbench.picture("tree-dark")
@@ -112,8 +100,7 @@ def test_quick_fix(workbench: Workbench) -> None:
     workbench.picture("fixed-dark")
 
 
-def test_a_print_is_added(workbench: Workbench, examples: Path) -> None:
-    (examples / "not_split.py").write_text(CLEAN)
+def test_a_print_is_added(workbench: Workbench) -> None:
     workbench.open_file("not_split.py")
     eventually("the lens", lambda: any("1 graph · no breaks" in lens for lens in workbench.lenses()))
     assert not workbench.squiggles()
@@ -131,7 +118,7 @@ def test_edit_inputs(workbench: Workbench) -> None:
     eventually("the lens", lambda: any("1 break" in lens for lens in workbench.lenses()))
     workbench.click_lens("Edit inputs")
     eventually("the comment", lambda: any("# graphbreak: announce(torch.randn(8, 16))" in line for line in workbench.lines()))
-    assert "selected" in workbench.page.locator(".statusbar").inner_text(), "the arguments are selected"
+    eventually("the arguments selected", lambda: "(18 selected)" in workbench.page.locator(".statusbar").inner_text())
     workbench.command("File: Revert File")
 
 
@@ -170,19 +157,50 @@ def test_explain(workbench: Workbench) -> None:
     workbench.picture("explain-dark")
 
 
+def test_walkthrough(workbench: Workbench) -> None:
+    workbench.open_file("helper_print.py")
+    eventually("the squiggle", workbench.squiggles)
+    workbench.command("View: Close All Editors")
+    workbench.command("Welcome: Open Walkthrough")
+    workbench.pick("Get started with Graphbreak")
+    workbench.page.get_by_role("button", name="Open Sample File", exact=True).click()
+    eventually("the lens", lambda: any("2 graphs · 1 break" in lens for lens in workbench.lenses()))
+    eventually("the squiggle", workbench.squiggles)
+    workbench.picture("walkthrough-dark")
+
+
+def test_status(workbench: Workbench) -> None:
+    workbench.open_file("helper_print.py")
+    eventually("the squiggle", workbench.squiggles)
+    entry = workbench.page.locator('.statusbar-item[id*="graphbreak"]')
+    entry.hover()
+    tips = workbench.page.locator(".monaco-hover:visible")
+    eventually("the details", lambda: any("torch 2" in tip and "Sandbox" in tip for tip in tips.all_inner_texts()))
+    workbench.picture("status-dark")
+    entry.click()
+    workbench.page.locator(".quick-input-widget .monaco-list-row", has_text="Show logs").click()
+    eventually("the log", lambda: workbench.page.locator(".part.panel .view-line", has_text="Starting").count() > 0)
+    workbench.command("View: Hide Panel")
+
+
 def test_activation_is_quick(workbench: Workbench) -> None:
+    """Compared with the quickest of the editor's own extensions, which do next to nothing, so that a busy machine does not matter."""
     workbench.command("Developer: Show Running Extensions")
     rows = workbench.page.locator(".runtime-extensions-editor .monaco-list-row")
     rows.first.hover()
+    times: dict[str, int] = {}
 
-    def time() -> str:
-        workbench.page.mouse.wheel(0, 200)
-        ours = [text for text in rows.all_inner_texts() if "Graphbreak" in text]
-        return ours[0] if ours else ""
+    def all_times() -> bool:
+        before = len(times)
+        for text in rows.all_inner_texts():
+            if found := re.search(r"Activation: (\d+)ms", text):
+                times[text.partition("\n")[0]] = int(found[1])
+        workbench.page.mouse.wheel(0, 300)
+        return any("Graphbreak" in name for name in times) and len(times) == before
 
-    times = re.search(r"Activation: (\d+)ms", eventually("the time", time))
-    assert times is not None
-    assert int(times[1]) < 100
+    eventually("the times", all_times)
+    ours = next(time for name, time in times.items() if "Graphbreak" in name)
+    assert ours - min(times.values()) < 100, times
 
 
 def test_a_server_that_dies_comes_back(workbench: Workbench, editor: CodeServer) -> None:
@@ -205,7 +223,7 @@ def test_a_server_that_always_dies_is_left_alone(workbench: Workbench, editor: C
         return any("5 times" in notice for notice in workbench.notifications())
 
     eventually("the notice", kill_until_noticed)
-    assert 6 <= len(killed) <= 7
+    assert 5 <= len(killed) <= 6, "the test before has killed one"
     assert len(workbench.notifications()) == 1
     workbench.picture("gave-up-dark")
     workbench.page.locator(".notifications-toasts .monaco-button", has_text="Restart").click()

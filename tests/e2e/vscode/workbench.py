@@ -42,6 +42,7 @@ class Workbench:
     def picture(self, name: str) -> None:
         """Keep what is on the screen."""
         self._pictures.mkdir(parents=True, exist_ok=True)
+        self.page.evaluate(_STILL)
         self.page.screenshot(path=str(self._pictures / f"{name}.png"))
 
     def open_file(self, name: str) -> None:
@@ -187,6 +188,12 @@ _SQUIGGLES = """
     return line ? [[line.text, (box.left - line.left) / width, (box.right - line.left) / width]] : [];
   });
 }
+"""
+
+_STILL = """
+() => Promise.all(document.getAnimations()
+  .filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity)
+  .map((animation) => animation.finished.catch(() => undefined)))
 """
 
 _BANDS = """

@@ -36,10 +36,9 @@ button:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-off
 .eager h2 { color: var(--vscode-graphbreak-eager); }
 .line { padding: 3px 0; }
 .line .place { display: block; width: 100%; overflow-wrap: anywhere; }
-.where { display: inline-block; min-width: 9em; }
-.ops { margin: 3px 0 3px 9em; padding-left: .3em; }
+.where { margin-right: .5em; }
+.ops { margin: 3px 0 3px 1.2em; }
 .op { display: inline-block; padding: 0 7px; margin: 1px 0; border-radius: 9px; border: 1px solid var(--vscode-contrastBorder, transparent); background: var(--vscode-badge-background); color: var(--vscode-badge-foreground); font-size: .85em; }
-.reason { margin: 2px 0 2px 9em; padding-left: .3em; }
+.reason { margin: 2px 0 2px 1.2em; }
 .rule { color: var(--vscode-textLink-foreground); } .rule:hover { text-decoration: underline; }
-@media (max-width: 480px) { .where { display: block; } .ops, .reason { margin-left: 0; padding-left: 0; } }
 `;

@@ -1,6 +1,7 @@
 /** What the tree of graph breaks shows, as plain nodes. */
 
 import type { Found, Range, Report, TracedFunction } from "../protocol";
+import type { LineText } from "./chain";
 import { baseName, count, shortened } from "./words";
 
 export type Grouping = "cause" | "file" | "function";
@@ -28,14 +29,14 @@ const ICONS: Readonly<Record<string, readonly [icon: string, colour: string]>> =
 };
 
 /** The roots of the tree. */
-export function tree(reports: readonly Report[], grouping: Grouping): Node[] {
+export function tree(reports: readonly Report[], grouping: Grouping, text: LineText): Node[] {
   switch (grouping) {
     case "cause":
-      return causes(unique(reports)).map((cause) => causeNode(cause, unique(reports), ""));
+      return causes(unique(reports)).map((cause) => causeNode(cause, unique(reports), "", text));
     case "file":
-      return byFile(unique(reports));
+      return byFile(unique(reports), text);
     case "function":
-      return reports.flatMap((report) => report.functions.map((traced) => functionNode(traced, report)));
+      return reports.flatMap((report) => report.functions.map((traced) => functionNode(traced, report, text)));
   }
 }
 
@@ -77,16 +78,16 @@ function graphs(found: Found): number {
   return found.cost?.graphs ?? 0;
 }
 
-function byFile(all: readonly Found[]): Node[] {
+function byFile(all: readonly Found[], text: LineText): Node[] {
   const files = [...new Set(all.map((found) => found.uri))].sort();
   return files.map((uri) => {
     const here = all.filter((found) => found.uri === uri).sort((a, b) => a.range.start.line - b.range.start.line);
-    const children = here.map((found) => leaf(found, uri, []));
+    const children = here.map((found) => leaf(found, uri, [], text));
     return { id: uri, type: "file", label: baseName(uri), description: String(here.length), tooltip: "", icon: "file", children };
   });
 }
 
-function functionNode(traced: TracedFunction, report: Report): Node {
+function functionNode(traced: TracedFunction, report: Report, text: LineText): Node {
   const id = `${report.uri} ${traced.name}`;
   const all = unique([report]);
   const own = causes(all).filter((found) => found.functions.includes(traced.name));
@@ -100,7 +101,7 @@ function functionNode(traced: TracedFunction, report: Report): Node {
     icon: "symbol-method",
     target: { uri: traced.uri, range: { start, end: start } },
     function: { uri: traced.uri, name: traced.name },
-    children: own.map((found) => causeNode(found, all, id)),
+    children: own.map((found) => causeNode(found, all, id, text)),
   };
 }
 
@@ -114,20 +115,22 @@ export function summary(traced: TracedFunction): string {
   return [lost ? "runs eagerly" : count(traced.graphs, "graph"), breaks === 0 ? "no breaks" : count(breaks, "break")].join(" · ");
 }
 
-function causeNode(found: Found, all: readonly Found[], parent: string): Node {
+function causeNode(found: Found, all: readonly Found[], parent: string, text: LineText): Node {
   const callers = all.filter((other) => other.kind === "caller" && other.id === found.id);
   const consequences = all.filter((other) => other.kind !== "caller" && other.causedBy === found.id && other.id !== found.id);
-  return leaf(found, parent, [...callers, ...consequences].map((other) => leaf(other, `${parent} ${found.id}`, [])));
+  const children = [...callers, ...consequences].map((other) => leaf(other, `${parent} ${found.id}`, [], text));
+  return leaf(found, parent, children, text);
 }
 
-function leaf(found: Found, parent: string, children: readonly Node[]): Node {
+function leaf(found: Found, parent: string, children: readonly Node[], text: LineText): Node {
   const [icon, colour] = ICONS[found.severity] ?? ["circle-outline", "foreground"];
   const where = `${baseName(found.uri)}:${found.range.start.line + 1}`;
+  const reason = found.kind === "caller" ? "inherits it" : shortened(found.gbType || found.message, 90);
   return {
     id: `${parent} ${keyOf(found)}`,
     type: found.kind === "caller" || !found.code.startsWith("GB") ? "caller" : "break",
-    label: shortened(found.kind === "caller" ? found.message : found.gbType || found.message, 90),
-    description: [where, ...costWords(found)].join(" · "),
+    label: shortened(expression(found, text) || reason, 60),
+    description: [where, ...costWords(found), reason].join(" · "),
     tooltip: found.message,
     icon: found.kind === "caller" ? "arrow-small-right" : icon,
     colour,
@@ -135,6 +138,12 @@ function leaf(found: Found, parent: string, children: readonly Node[]): Node {
     code: found.code,
     children,
   };
+}
+
+/** The source text that the finding stands under, as far as it is on one line. */
+function expression({ uri, range: { start, end } }: Found, text: LineText): string {
+  const line = text(uri, start.line) ?? "";
+  return line.slice(start.character, end.line === start.line ? end.character : undefined).trim();
 }
 
 function costWords({ cost }: Found): string[] {

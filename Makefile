@@ -7,7 +7,7 @@ NEOVIM := build/.neovim
 TORCH ?= 2.8.0
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install test test-full test-torch lint neovim clean
+.PHONY: demo install vsix test test-e2e test-full test-torch lint lint-extension neovim clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -31,6 +31,13 @@ lint: install  ## formatting, lint and types
 	@$(BIN)/ruff check --quiet server tests examples
 	@$(BIN)/mypy
 
+lint-extension: install  ## types, lint and unit tests of the VS Code extension
+	@echo "== the extension: types, lint, unit tests"
+	@PYTHON=$(CURDIR)/$(BIN)/python bash vscode-extension/build.sh check
+
+vsix: install  ## build/graphbreak.vsix, one package for every platform
+	@PYTHON=$(CURDIR)/$(BIN)/python bash vscode-extension/build.sh
+
 neovim: $(NEOVIM)
 
 $(NEOVIM):
@@ -38,13 +45,16 @@ $(NEOVIM):
 	@sh tests/e2e/install_neovim.sh
 	@touch $@
 
-test: install lint neovim  ## everything
+test: install lint lint-extension neovim  ## everything
 	@echo "== tests"
 	@$(BIN)/python -m pytest
 
-test-full: install lint neovim  ## everything, with the long versions of the property tests
+test-full: install lint lint-extension neovim  ## everything, with the long versions of the property tests
 	@echo "== tests, long versions"
 	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest
+
+test-e2e: install neovim  ## the real server in real editors, VS Code included; screenshots in build/e2e
+	@$(BIN)/python -m pytest tests/e2e
 
 test-torch: install  ## parity, ranges and cases against another torch, and another Python: make test-torch TORCH=2.8.0 PYTHON=python3.12
 	@echo "== torch $(TORCH) in $(WORKER)"

@@ -5,8 +5,9 @@
 #   build.sh          the package: ../build/graphbreak.vsix
 #   build.sh check    types, lint and unit tests
 set -euo pipefail
-cd "$(dirname "$0")"
 PYTHON=${PYTHON:-python3}
+case $PYTHON in /*) ;; */*) PYTHON=$PWD/$PYTHON ;; esac
+cd "$(dirname "$0")"
 BUILD=$(cd .. && pwd)/build
 
 node_will_do() {

@@ -166,7 +166,7 @@ async def test_disable_action_on_the_helper_leaves_an_intended_break(real: RealE
     quiet = types.DiagnosticSeverity.Information
 
     def is_intended(d: types.Diagnostic) -> bool:
-        return bool(d.data) and dict(d.data)["kind"] == "intended"
+        return d.data is not None and dict(d.data)["kind"] == "intended"
 
     after = await real.diagnostics(path, lambda found: any(map(is_intended, found)))
     assert all(d.severity == quiet for d in after)

@@ -16,6 +16,12 @@ def causes(report: Report) -> list[Diagnostic]:
     return [found for found in report.diagnostics if found.kind in (Kind.BREAK, Kind.SKIPPED, Kind.INTENDED)]
 
 
+def sides(report: Report) -> list[tuple[int, int]]:
+    """Graphs before and after each cause, in the order of the source."""
+    found = sorted(causes(report), key=lambda cause: cause.span)
+    return [(cause.cost.graphs_before, cause.cost.graphs_after) for cause in found if cause.cost is not None]
+
+
 def cost(report: Report) -> tuple[int, int, int, int, int, bool]:
     (found,) = causes(report)
     assert found.cost is not None
@@ -35,6 +41,12 @@ def test_a_break_at_the_start_has_nothing_before_it(harness: Harness, tmp_path: 
 def test_a_helper_costs_the_frames_of_its_own_too(harness: Harness, tmp_path: Path) -> None:
     code = TOP + "def g(x):\n    print(1)\n    return x + 1\n\n\n@torch.compile\ndef f(x):\n    return g(x * 2) * 3\n" + CALL
     assert cost(harness.write_and_analyse(tmp_path / "a.py", code)) == (3, 1, 2, 3, 1, False)
+
+
+def test_graphs_lie_on_both_sides_of_each_break(harness: Harness, tmp_path: Path) -> None:
+    body = "    print(0)\n    y = x * 2\n    print(1)\n    y = y + 1\n    print(2)\n    return y - 1\n"
+    report = harness.write_and_analyse(tmp_path / "a.py", TOP + "@torch.compile\ndef f(x):\n" + body + CALL)
+    assert sides(report) == [(0, 3), (1, 2), (2, 1)]
 
 
 def test_hits_count_the_calls(harness: Harness, tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ def _cost(cost: Cost | None) -> dict[str, Any] | None:
     if cost is None:
         return None
     around = {"ops_before": cost.ops_before, "ops_after": cost.ops_after, "frames": cost.frames}
-    return {"graphs": cost.graphs, "hits": cost.hits, "in_loop": cost.in_loop, **around}
+    graphs = {"graphs_before": cost.graphs_before, "graphs_after": cost.graphs_after}
+    return {"graphs": cost.graphs, "hits": cost.hits, "in_loop": cost.in_loop, **around, **graphs}
 
 
 def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..worker.protocol import Failure, FrameCompiled, Place
+from ..worker.protocol import Failure, Place
 from .causes import Cause
 from .comments import Directive
 from .cost import cost_of, is_consequence
@@ -15,7 +15,7 @@ from .functions import Traced, failure_text, mark_span
 from .places import Sources, in_loop, span_of
 from .registry import page_url
 from .source import Span
-from .tracing import Finished, Run
+from .tracing import Run
 from .workspace import Workspace
 
 _USER_BREAKS = ("Call to `torch._dynamo.graph_break()`",)
@@ -76,7 +76,6 @@ def _cause_diagnostic(cause: Cause, reached: Sequence[Traced], run: Run, workspa
     key, reason = cause.key, cause.reason
     loop = reason.in_loop or in_loop(sources(key.path), key.span)
     graphs, ops = sum(row.result.graphs for row in reached), sum(row.result.ops for row in reached)
-    runs = run.end.ended.runs if isinstance(run.end, Finished) else {}
     return Diagnostic(
         id=key.id,
         path=key.path,
@@ -93,7 +92,7 @@ def _cause_diagnostic(cause: Cause, reached: Sequence[Traced], run: Run, workspa
         stack=cause.stack,
         frames=tuple(cause.frames),
         related=tuple(_related(cause, workspace)),
-        cost=cost_of(cause.records, run.of(FrameCompiled), runs, graphs, ops, loop),
+        cost=cost_of(cause.records, cause.marks, run, graphs, ops, loop),
         context=reason.context,
     )
 

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from ..worker.protocol import BreakSeen, FrameCompiled
+from ..worker.protocol import BreakSeen, FrameCompiled, GraphSeen
 from .findings import Cost, Diagnostic, Kind, Severity
+from .tracing import Finished, Run
 
 _EARLIER = "caused by an earlier graph break"
 _ORDER = (Kind.SKIPPED, Kind.BREAK, Kind.RAISED, Kind.RECOMPILE, Kind.INTENDED)
 
 
-def cost_of(
-    records: Sequence[BreakSeen], compiled: Sequence[FrameCompiled], runs: Mapping[str, int], graphs: int, ops: int, in_loop: bool
-) -> Cost:
+def cost_of(records: Sequence[BreakSeen], marks: Sequence[int], run: Run, graphs: int, ops: int, in_loop: bool) -> Cost:
     """The cost of a cause from its records.
 
-    `graphs` and `ops` are those of the marks it reaches. Operations before it are those of the frames it cut short; operations after
-    it those of the frames that Dynamo resumed behind it. `frames` counts the frames that were compiled only because of it.
+    `graphs` and `ops` are those of the functions that it reaches, and `marks` their numbers. Operations before it are those of the frames
+    it cut short; operations after it those of the frames that Dynamo resumed behind it. `frames` counts the frames that were compiled
+    only because of it.
     """
+    compiled = run.of(FrameCompiled)
+    runs = run.end.ended.runs if isinstance(run.end, Finished) else {}
     last = {frame.compile_id: frame for frame in compiled}
     roots = {record.compile_id: record for record in records if record.frames}
     resumed = [frame for frame in compiled if any(_resumes(frame, record) for record in roots.values())]
     deeper = {record.compile_id for record in roots.values() if _is_inner(record, roots.values())}
     hits = sum(runs.get(compile_id, 0) for compile_id in roots if compile_id not in deeper)
+    before = _graphs_before(records[0], marks, run) if records else 0
     return Cost(
         graphs=graphs,
         hits=max(hits, 1),
@@ -32,7 +35,20 @@ def cost_of(
         ops_before=sum(last[compile_id].ops or 0 for compile_id in roots if compile_id in last),
         ops_after=sum(frame.ops or 0 for frame in resumed),
         frames=len({frame.compile_id.partition("/")[0] for frame in resumed} | {compile_id.partition("/")[0] for compile_id in deeper}),
+        graphs_before=min(before, graphs),
+        graphs_after=max(graphs - before, 0),
     )
+
+
+def _graphs_before(record: BreakSeen, marks: Sequence[int], run: Run) -> int:
+    """The graphs captured before a break was met; that of its own frame is made only when Dynamo tries the frame again, up to the break."""
+    seen = 0
+    met = False
+    for message in run.messages:
+        met = met or message is record
+        if isinstance(message, GraphSeen) and message.mark in marks and (not met or message.compile_id == record.compile_id):
+            seen += 1
+    return seen
 
 
 def _resumes(frame: FrameCompiled, record: BreakSeen) -> bool:

@@ -135,7 +135,8 @@ def cost_words(diagnostic: Diagnostic, quote: str = "") -> str:
     names = ", ".join(_code(name) if quote else name for name in diagnostic.functions) or "the function"
     words = [f"{names}: {_count(cost.graphs, 'graph')} with {_count(cost.ops, 'operation')}"]
     if diagnostic.kind is not Kind.SKIPPED:
-        words.append(f"{_count(cost.ops_before, 'operation')} before it and {cost.ops_after} after it")
+        words.append(f"{_count(cost.graphs_before, 'graph')} before it and {cost.graphs_after} after it")
+        words.append(f"{_count(cost.ops_before, 'operation')} right before it and {cost.ops_after} right after it")
     if cost.frames:
         words.append(f"{_count(cost.frames, 'frame')} compiled because of it")
     words.append(f"hit {_count(cost.hits, 'time')}" + (", in a loop" if cost.in_loop else ""))

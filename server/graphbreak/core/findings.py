@@ -98,7 +98,8 @@ class Cost:
     """What a break costs.
 
     `graphs` and `ops` are those of the marks it reaches; `hits` how often the traced run came to it; `ops_before` the operations of the
-    frames it cut short and `ops_after` of those resumed behind it; `frames` how many frames were compiled only because of it.
+    frames it cut short and `ops_after` of those resumed behind it; `frames` how many frames were compiled only because of it;
+    `graphs_before` and `graphs_after` how many of the graphs were captured up to it and behind it.
     """
 
     graphs: int = 0
@@ -108,6 +109,8 @@ class Cost:
     ops_before: int = 0
     ops_after: int = 0
     frames: int = 0
+    graphs_before: int = 0
+    graphs_after: int = 0
 
 
 class Safety(int, Enum):

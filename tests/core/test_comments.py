@@ -11,7 +11,7 @@ from graphbreak.core.source import SourceFile
 
 
 def comments_of(text: str) -> Comments:
-    return read_comments(SourceFile("/work/model.py", text))
+    return read_comments(SourceFile("/w/model.py", text))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_example_calls(text: str, expected: list[tuple[str, int]]) -> None:
 
 
 def test_the_span_of_an_example_call_is_the_expression() -> None:
-    source = SourceFile("/work/model.py", "é = 1\r\n  # graphbreak:  f('ü')  # remark\r\ndef f(x): ...")
+    source = SourceFile("/w/model.py", "é = 1\r\n  # graphbreak:  f('ü')  # remark\r\ndef f(x): ...")
     (directive,) = read_comments(source).directives
     assert source.slice(directive.span) == directive.expression == "f('ü')"
 
@@ -95,7 +95,7 @@ def test_ignored_breaks(text: str, expected: tuple[tuple[str, ...], str, int | N
 
 
 def test_the_span_of_an_ignore_is_its_comment() -> None:
-    source = SourceFile("/work/model.py", "f('é')  # noqa  # graphbreak: ignore[GB0059] why  # type: ignore")
+    source = SourceFile("/w/model.py", "f('é')  # noqa  # graphbreak: ignore[GB0059] why  # type: ignore")
     (ignore,) = read_comments(source).ignores
     assert source.slice(ignore.span) == "# graphbreak: ignore[GB0059] why"
 
@@ -110,7 +110,7 @@ def test_the_span_of_an_ignore_is_its_comment() -> None:
 )
 def test_any_comment_is_read_without_raising(parts: list[str]) -> None:
     text = "".join(parts)
-    source = SourceFile("/work/model.py", text)
+    source = SourceFile("/w/model.py", text)
     comments = read_comments(source)
     for directive in comments.directives:
         assert 0 <= directive.target_line <= len(source.lines)

@@ -15,7 +15,7 @@ from graphbreak.core.source import SourceFile, Span
 from graphbreak.core.unused import check_ignores, still_unused
 from harness import Harness, code, of_kind
 
-PATH = "/work/net.py"
+PATH = "/w/net.py"
 TRACED = "•"
 """Stands before a line that was traced."""
 
@@ -141,8 +141,8 @@ def test_what_a_code_is(word: str, expected: bool) -> None:
 def test_settings_hide_by_path_and_code_and_a_cause_takes_its_callers_along() -> None:
     source = SourceFile(PATH, "print(x)\ng(x)\n")
     cause = diagnostic(source, 0, "GB0059")
-    caller = replace(cause, path="/work/other.py", kind=Kind.CALLER)
-    other = replace(cause, id="other", path="/work/other.py")
+    caller = replace(cause, path="/w/other.py", kind=Kind.CALLER)
+    other = replace(cause, id="other", path="/w/other.py")
     hidden = with_ignores([cause, caller, other], {}, lambda path, code: (path, code) == (PATH, "GB0059"), lambda path: None)
     assert [one.ignored for one in hidden] == [True, True, False]
 

@@ -14,7 +14,7 @@ from graphbreak.core.source import SourceFile, Span
 
 
 def marks_of(text: str) -> Marks:
-    return find_marks(SourceFile("/work/model.py", text))
+    return find_marks(SourceFile("/w/model.py", text))
 
 
 def described(mark: Mark) -> str:
@@ -345,7 +345,7 @@ def test_a_syntax_error_costs_only_what_it_touches(text: str, expected: list[str
 
 
 def spans_of(text: str) -> list[tuple[str, str]]:
-    source = SourceFile("/work/model.py", text)
+    source = SourceFile("/w/model.py", text)
     return [(source.slice(mark.span), source.slice(mark.name_span)) for mark in find_marks(source).marks]
 
 
@@ -534,7 +534,7 @@ def test_any_text_is_read_without_raising(text: str, at: int) -> None:
 
 
 def check_consistent(text: str) -> None:
-    source = SourceFile("/work/model.py", text)
+    source = SourceFile("/w/model.py", text)
     marks = find_marks(source)
     for mark in marks.marks:
         assert mark.span.start <= mark.span.end

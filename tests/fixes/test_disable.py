@@ -19,7 +19,7 @@ from graphbreak.fixes.disable_helper import disable_helper
 from graphbreak.fixes.disable_statement import disable_statement
 from graphbreak.fixes.model import FixContext
 
-PATH = "/work/net.py"
+PATH = "/w/net.py"
 LOGGING = StackFrame("/usr/lib/python3.11/logging/__init__.py", 9, "info", library=True)
 LIBRARY = StackFrame("/venv/lib/python3.11/site-packages/lib/nn.py", 9, "g", library=True)
 
@@ -40,7 +40,7 @@ def first_fix(
     """The fix of the disable family that is offered. `below` are library frames under the break, `eager` lines of lost frames."""
     _, span, context = read(text, newline)
     frames = tuple(CompiledFrame("f", PATH, line, Effect.EAGER) for line in eager)
-    stack = (StackFrame("/work/main.py", 1, "main"), StackFrame(PATH, span.start.line, "f"), *below)
+    stack = (StackFrame("/w/main.py", 1, "main"), StackFrame(PATH, span.start.line, "f"), *below)
     values: dict[str, Any] = {
         "severity": Severity.WARNING,
         "kind": Kind.BREAK,

@@ -13,7 +13,7 @@ from graphbreak.core.source import SourceFile, Span
 from graphbreak.fixes.ignore import ignore
 from graphbreak.fixes.model import FixContext
 
-PATH = "/work/net.py"
+PATH = "/w/net.py"
 
 CASES = {
     "plain": ("x = 1\n«print(x)»\n", "x = 1\nprint(x)  # graphbreak: ignore[GB0059]\n"),

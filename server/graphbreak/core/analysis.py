@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from ..fixes import fixes_for
 from ..fixes.model import FixContext
-from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Job, KnownMark, Recompiled
+from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Recompiled
 from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
 from .causes import Cause, gather_causes
 from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
 from .functions import Traced, death_sentence, traced_functions
 from .ignores import with_ignores
-from .inputs import PlannedRun, plan_runs
+from .inputs import PlannedRun, job_for, plan_runs
 from .marks import Marks, find_marks
 from .places import Sources
 from .project import Projects, no_project
@@ -61,16 +61,7 @@ def _read_after_all(request: AnalysisRequest, run: Run) -> bool:
 
 
 async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, interpreter: str, honour_fullgraph: bool) -> Run:
-    path = request.source.path
-    job = Job(
-        path=path,
-        text=request.source.text,
-        root=request.root,
-        overlay={**request.overlay, path: request.source.text},
-        calls=list(planned.calls),
-        marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
-        honour_fullgraph=honour_fullgraph,
-    )
+    job = replace(job_for(request, planned), honour_fullgraph=honour_fullgraph)
     return await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ..worker.protocol import Explained, Failure, Job, KnownMark
+from ..worker.protocol import Explained, Failure, Job
 from .functions import death_sentence, failure_text
-from .inputs import PlannedRun, plan_runs
+from .inputs import PlannedRun, job_for, plan_runs
 from .marks import find_marks
 from .requests import AnalysisRequest
 from .tracing import NoEnvironment, Refused, Run, TimedOut, Tracer, WorkerDied
@@ -47,18 +47,7 @@ async def explain(request: AnalysisRequest, name: str, details: list[str], trace
 
 
 def _job(request: AnalysisRequest, planned: PlannedRun, name: str, details: list[str]) -> Job:
-    path = request.source.path
-    return Job(
-        path=path,
-        text=request.source.text,
-        root=request.root,
-        overlay={**request.overlay, path: request.source.text},
-        calls=list(planned.calls),
-        marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
-        honour_fullgraph=False,
-        explain=name,
-        details=[DETAILS[detail] for detail in details],
-    )
+    return replace(job_for(request, planned), honour_fullgraph=False, explain=name, details=[DETAILS[detail] for detail in details])
 
 
 def _problem(run: Run, path: str, name: str) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..worker.protocol import ExampleCall
+from ..worker.protocol import ExampleCall, Job, KnownMark
 from .marks import Directive, Mark, MarkForm, Marks
+from .requests import AnalysisRequest
 from .source import SourceFile
 
 
@@ -40,6 +41,19 @@ def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False) -> l
     if not runs and run_unmarked and not marks.problem:
         runs.append(PlannedRun("call", ()))
     return runs
+
+
+def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
+    """What a worker is asked for a planned run of the request's file."""
+    path = request.source.path
+    return Job(
+        path=path,
+        text=request.source.text,
+        root=request.root,
+        overlay={**request.overlay, path: request.source.text},
+        calls=list(planned.calls),
+        marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
+    )
 
 
 def _from_directives(source: SourceFile, marks: list[Mark]) -> PlannedRun | None:

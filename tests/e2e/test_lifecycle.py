@@ -82,7 +82,7 @@ def wait_until(condition: Callable[[], bool]) -> bool:
 @pytest.mark.parametrize("victim", ["editor", "server"])
 def test_no_process_is_left(session: Session, victim: str) -> None:
     assert wait_until(session.started.exists)
-    assert len(session.processes()) >= 6  # editor, server, prepared parent, job, and its two sleeping children
+    assert wait_until(lambda: len(session.processes()) >= 6)  # editor, server, prepared parent, job, and its two sleeping children
     os.kill({"editor": session.editor.pid, "server": session.server}[victim], signal.SIGKILL)
     others = {session.editor.pid} if victim == "server" else set()
     assert wait_until(lambda: not set(session.processes()) - others), session.processes()

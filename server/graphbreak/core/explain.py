@@ -63,7 +63,7 @@ def _names(frames: list[CompiledFrame]) -> str:
 
 def _why(reason: Reason) -> str:
     """The type, and the first sentence of the explanation where it says more."""
-    sentence = re.split(r"(?<=[.!?]) (?=[A-Z])", reason.explanation.strip(), maxsplit=1)[0]
+    sentence = _first_sentence(reason.explanation)
     text = reason.gb_type.rstrip(".") + (f". {sentence}" if sentence else "")
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
@@ -90,13 +90,16 @@ def hover_markdown(diagnostic: Diagnostic, page_summary: str = "") -> str:
     return "\n\n".join(parts)
 
 
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", text.strip(), maxsplit=1)[0]
+
+
 def _in_full(diagnostic: Diagnostic) -> str:
     """The message with the whole explanation in place of its first sentence, so that nothing is said twice."""
     message, explanation = diagnostic.message, diagnostic.explanation
     if not explanation or diagnostic.kind is Kind.CALLER:
         return message
-    first = re.split(r"(?<=[.!?]) (?=[A-Z])", explanation, maxsplit=1)[0]
-    begin = message.find(first[:_SAME])
+    begin = message.find(_first_sentence(explanation)[:_SAME])
     return f"{message[:begin] if begin >= 0 else message + ' '}{explanation}"
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..worker.protocol import LimitHit, Place, Recompiled
+from ..worker.protocol import LimitHit, Place, Recompiled, plain_name
 from .findings import Cost, Diagnostic, Kind, Related, Severity
 from .functions import Traced, mark_span
 from .places import Sources, definition_line, name_span, node_span, nodes_on, span_of
@@ -19,7 +19,6 @@ _REASON = re.compile(r"^(?:\d+/\d+: )?(.*?)(?:\s+# (.*))?$")
 _PLACE = re.compile(r"(?:^|# )(\S+):(\d+) in (\S+)")
 _FILE = re.compile(r'File "([^"]+)", line')
 _HINT = re.compile(r"\(HINT: (.*?)\)?$")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
 _VALUE = re.compile(r"\d+(?:\.\d+)?|(?<=[=<>!] )'[^']*'")
 
 
@@ -54,7 +53,7 @@ def parse_guard(reason: str, files: Iterable[str] = ()) -> Guard:
     text, comment = (match.group(1).strip(), match.group(2) or "") if match else (first, "")
     places = _PLACE.findall(comment)
     full = (next((file for file in known if file.endswith(places[0][0])), "")) if places else ""
-    place = Place(full, int(places[0][1]), _plain(places[0][2])) if full else None
+    place = Place(full, int(places[0][1]), plain_name(places[0][2])) if full else None
     hint = _HINT.search(comment)
     return Guard(text, place, hint.group(1) if hint else "")
 
@@ -76,7 +75,7 @@ def recompile_diagnostics(run: Run, rows: Sequence[Traced], workspace: Workspace
 
 def _diagnostics(group: _Group, rows: Sequence[Traced], workspace: Workspace, sources: Sources) -> list[Diagnostic]:
     reached = [row for row in rows if row.numbers & group.marks]
-    guard, name = group.guard, _plain(group.first.function)
+    guard, name = group.guard, plain_name(group.first.function)
     times = "once more" if group.times == 1 else f"{group.times} times more"
     came = f"; now it is {group.actual}" if group.actual and "actual" not in guard.text else ""
     source_place = _guard_place(guard, workspace, sources)
@@ -118,23 +117,18 @@ def _limit(limit: LimitHit, rows: Sequence[Traced], workspace: Workspace, source
         severity=Severity.WARNING,
         kind=Kind.RECOMPILE,
         code="recompile",
-        message=f"`{_plain(limit.function)}` hit {limit.limit}: from now on other inputs run eagerly. Last guard: `{guard.text}`.",
+        message=f"`{plain_name(limit.function)}` hit {limit.limit}: from now on other inputs run eagerly. Last guard: `{guard.text}`.",
         hints=(guard.hint,) if guard.hint else (),
         functions=tuple(row.result.name for row in reached),
     )
-
-
-def _plain(name: str) -> str:
-    match = _RESUMED.match(name)
-    return match.group(1) if match else name
 
 
 def _function_place(record: Recompiled | LimitHit, workspace: Workspace, sources: Sources) -> tuple[str, Span] | None:
     source = sources(record.file) if workspace.owns(record.file) else None
     if source is None:
         return None
-    line = definition_line(source, _plain(record.function), record.first_line - 1, record.first_line - 1)
-    return record.file, name_span(source, line, _plain(record.function))
+    line = definition_line(source, plain_name(record.function), record.first_line - 1, record.first_line - 1)
+    return record.file, name_span(source, line, plain_name(record.function))
 
 
 def _guard_place(guard: Guard, workspace: Workspace, sources: Sources) -> tuple[str, Span] | None:

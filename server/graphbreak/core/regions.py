@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ..worker.protocol import BreakSeen, FrameCompiled, GraphSeen
+from ..worker.protocol import BreakSeen, FrameCompiled, GraphSeen, plain_name
 from .causes import Cause
 from .findings import Graph, Operation, Region
 from .places import Sources, definition_at, tree_of
@@ -70,7 +70,7 @@ def graphs_of(numbers: frozenset[int], run: Run, causes: Sequence[Cause]) -> tup
 
 def _add_frame(files: dict[str, _Lines], frame: FrameCompiled, graph: int | None) -> None:
     if frame.ops is None:
-        files.setdefault(frame.file, _Lines()).lost.append((_plain(frame.function), frame.first_line))
+        files.setdefault(frame.file, _Lines()).lost.append((plain_name(frame.function), frame.first_line))
         return
     for file, line in frame.lines:
         lines = files.setdefault(str(file), _Lines())
@@ -78,10 +78,6 @@ def _add_frame(files: dict[str, _Lines], frame: FrameCompiled, graph: int | None
             lines.graphs.setdefault(int(line), set()).add(graph)
         else:
             lines.eager.add(int(line))
-
-
-def _plain(name: str) -> str:
-    return name.removeprefix("torch_dynamo_resume_in_").rpartition("_at_")[0] if name.startswith("torch_dynamo_resume_in_") else name
 
 
 def _regions(path: str, source: SourceFile, lines: _Lines) -> Iterator[Region]:

@@ -19,7 +19,7 @@ import torch
 import torch._dynamo
 
 from . import stacks
-from .protocol import Place
+from .protocol import Place, plain_name
 
 TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
 TRACE_LOGGER = "torch.__trace"
@@ -277,7 +277,7 @@ def _with_positions(frame: Any, translators: list[Any]) -> Place:
     first_line = 0
     for translator in translators:
         code, positions = translator.f_code, _positions(translator, frame.lineno, column)
-        if code.co_filename != frame.filename or stacks.plain_name(code.co_name) != stacks.plain_name(frame.name):
+        if code.co_filename != frame.filename or plain_name(code.co_name) != plain_name(frame.name):
             continue
         if positions is not None:
             end_line, column, end_column = positions.end_lineno, positions.col_offset, positions.end_col_offset

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import struct
 import types
 import typing
@@ -16,12 +17,19 @@ from dataclasses import dataclass, field
 VERSION = 1
 MAX_MESSAGE = 64 * 1024 * 1024
 HEADER = struct.Struct(">I")
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
 CUT_OFF = 119
 """The exit status of a job that finds the pipe to the server closed."""
 
 
 class ProtocolError(Exception):
     """What arrived is not a message of ours."""
+
+
+def plain_name(name: str) -> str:
+    """A function's name without what Dynamo put around it for the part after a break."""
+    match = _RESUMED.match(name)
+    return match.group(1) if match else name
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import sys
 import types
 from collections.abc import Iterator
 
-from .protocol import Place
+from .protocol import Place, plain_name
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
-
-
-def plain_name(name: str) -> str:
-    """A function's name without what Dynamo put around it for the part after a break."""
-    match = _RESUMED.match(name)
-    return match.group(1) if match else name
 
 
 def is_resumed(name: str) -> bool:
     """Whether the name is that of a part after a break."""
-    return _RESUMED.match(name) is not None
+    return plain_name(name) != name
 
 
 def place_of(code: types.CodeType, instruction: int, line: int | None) -> Place:

@@ -14,12 +14,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Permissions:
+    """What user code may do beyond the sandbox's own rules. Paths are absolute, or begin with `~`; `env` names variables to keep.
+
+    `require` names the layers of the sandbox without which nothing is to be run.
+    """
+
+    write: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    network: bool = False
+    require: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Settings:
-    """What a user can set. `timeout` is in seconds; `interpreter` is the Python of the worker, or None to look for it."""
+    """What a user can set. `timeout` is in seconds; `interpreter` is the Python of the worker, or None to look for it.
+
+    `device` is `auto` (the code's own devices), `cpu` or `cuda`.
+    """
 
     interpreter: str | None = None
     timeout: float = 60.0
     trusted: bool = True
+    device: str = "auto"
+    permissions: Permissions = Permissions()
     ignore: tuple[str, ...] = ()
     """Codes whose diagnostics are marked as ignored."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..core.requests import Settings
+from ..core.requests import Permissions, Settings
 from .severities import Severities, read_severities
 
 ON_SAVE, ON_TYPE, MANUAL = "onSave", "onType", "manual"
@@ -24,12 +24,14 @@ class ClientSettings:
     timeout: float = 60.0
     trusted: bool = True
     ignore: tuple[str, ...] = ()
+    device: str = "auto"
+    sandbox: Permissions = field(default_factory=Permissions)
     severity: Severities = field(default_factory=dict, hash=False)
     lens: bool = True
 
     def for_analysis(self) -> Settings:
         """The part that the engine knows."""
-        return Settings(interpreter=self.interpreter, timeout=self.timeout, trusted=self.trusted, ignore=self.ignore)
+        return Settings(self.interpreter, self.timeout, self.trusted, self.device, self.sandbox, self.ignore)
 
 
 def read_options(raw: object) -> tuple[ClientSettings, list[str]]:
@@ -98,12 +100,33 @@ def _read_ignore(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _read_device(value: object) -> str:
+    if value not in ("auto", "cpu", "cuda"):
+        raise ValueError('expected "auto", "cpu" or "cuda"')
+    return str(value)
+
+
+def _read_sandbox(value: object) -> Permissions:
+    """An object of `write`, `read`, `env` and `require` (lists of words) and `network` (a switch); what is missing keeps its default."""
+    if not isinstance(value, Mapping) or not set(value) <= {"write", "read", "env", "network", "require"}:
+        raise TypeError('expected an object of "write", "read", "env", "network" and "require"')
+    lists = {}
+    for key in ("write", "read", "env", "require"):
+        words = value.get(key) or ()
+        if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
+            raise TypeError(f'expected a list of words for "{key}"')
+        lists[key] = tuple(words)
+    return Permissions(**lists, network=_read_switch(value.get("network") or False))
+
+
 _READERS: dict[str, Callable[[object], Any]] = {
     "run": _read_run,
     "interpreter": _read_interpreter,
     "timeout": _read_timeout,
     "trusted": _read_switch,
     "ignore": _read_ignore,
+    "device": _read_device,
+    "sandbox": _read_sandbox,
     "severity": read_severities,
     "lens": _read_switch,
 }

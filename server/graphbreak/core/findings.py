@@ -130,12 +130,34 @@ class Safety(int, Enum):
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """What a trial of a fix showed. `accepted` is whether it may be applied unseen at its level of safety; `reason` says in words why not.
+
+    `same_outputs` is None where nothing could be compared.
+    """
+
+    breaks_before: int
+    breaks_after: int
+    same_outputs: bool | None
+    accepted: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class Fix:
-    """An edit that is offered for a break: `edits` by absolute path."""
+    """An edit that is offered for a break: `edits` by absolute path.
+
+    `needs` are the dotted names that the edited code uses and that not every torch has (`torch._higher_order_ops.print`); it is offered
+    only where the installed torch has them all. `admits` says that it lets more into the graph than the code says (a setting such as
+    `capture_scalar_outputs`), so a trial has to compile the graph too. `verified` is None until it was tried.
+    """
 
     title: str
     safety: Safety
     edits: dict[str, tuple[Edit, ...]] = field(hash=False)
+    needs: tuple[str, ...] = ()
+    admits: bool = False
+    verified: Verdict | None = None
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,12 @@ from ..core.findings import Diagnostic, Fix, Kind
 from .bind_disabled import bind_disabled
 from .disable_helper import disable_helper
 from .disable_statement import disable_statement
+from .guard_output import guard_output
 from .ignore import ignore
 from .model import FixContext, Fixer
 from .remove_ignore import remove_ignore
+from .remove_output import remove_output
+from .reorder_output import reorder_output
 
 __all__ = ["FIXERS", "FixContext", "Row", "fixes_for"]
 
@@ -38,6 +41,9 @@ class Row:
 
 
 FIXERS = (
+    Row("reorder output", reorder_output, _BROKEN),
+    Row("guard output", guard_output, _BROKEN),
+    Row("remove output", remove_output, _BROKEN),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),

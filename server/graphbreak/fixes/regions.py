@@ -39,6 +39,17 @@ def broken_place(diagnostic: Diagnostic, context: FixContext) -> Place | None:
     return place
 
 
+def compiled_place(diagnostic: Diagnostic, context: FixContext) -> Place | None:
+    """Where the break stands, if a rewrite there can help: in code that is compiled itself. Errors of `fullgraph=True` included."""
+    source = context.sources.get(diagnostic.path)
+    if source is None or diagnostic.kind not in (Kind.BREAK, Kind.SKIPPED) or diagnostic.code in DISABLED_ALREADY:
+        return None
+    place = locate(source, diagnostic.span)
+    if place is None or place.function is None or not _is_compiled(place.function, diagnostic, context):
+        return None
+    return place
+
+
 def is_branch(diagnostic: Diagnostic) -> bool:
     """Whether the break is the decision that a condition takes, rather than its computation."""
     return diagnostic.code in ("GB0170", "GB0034", "GB0035") or bool(_BRANCH.match(diagnostic.gb_type))

@@ -1,0 +1,130 @@
+"""The fixes for what is printed, logged and warned of, as pure edits. In the sources `«...»` is the break."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphbreak.core.findings import Diagnostic, Kind, Safety, Severity
+from graphbreak.core.source import SourceFile, Span
+from graphbreak.fixes.guard_output import guard_output
+from graphbreak.fixes.model import FixContext, Fixer
+from graphbreak.fixes.remove_output import remove_output
+from graphbreak.fixes.reorder_output import reorder_output
+
+PATH = "/w/net.py"
+HEAD = "import torch\n\n\ndef f(x):\n"
+ADDED = "import torch\n\ntorch._dynamo.config.reorderable_logging_functions.add(print)\n\n\ndef f(x):\n"
+
+
+def fixed(fixer: Fixer, text: str, newline: str = "\n") -> str | None:
+    """The text after a fix, without its marks; None where nothing is offered."""
+    text = text.replace("\n", newline)
+    source = SourceFile(PATH, text.replace("«", "").replace("»", ""))
+    span = Span(source.position(text.index("«")), source.position(text.index("»") - 1))
+    fix = fixer(Diagnostic("1", PATH, span, Severity.WARNING, Kind.BREAK, "GB0059", ""), FixContext({PATH: source}))
+    if fix is None:
+        return None
+    assert fix.safety is (Safety.SAFE if fixer is reorder_output else Safety.CHANGES_BEHAVIOUR)
+    return source.apply(fix.edits[PATH]).text
+
+
+REMOVED = {
+    "a line": ("    «print(1)»\n    return x\n", "    return x\n"),
+    "with its comment": ("    «print(1)»  # why\n    return x\n", "    return x\n"),
+    "the last line": ("    y = x\n    «print(1)»", "    y = x\n"),
+    "over lines": ("    «print(\n        1,\n    )»\n    return x\n", "    return x\n"),
+    "first of two": ("    «print(1)»; y = x\n", "    y = x\n"),
+    "second of two": ("    y = x ; «print(1)»\n", "    y = x\n"),
+    "alone in a block": ("    if x:\n        «print(1)»\n    return x\n", "    if x:\n        pass\n    return x\n"),
+    "behind a header": ("    if x: «print(1)»\n    return x\n", "    if x: pass\n    return x\n"),
+    "tabs": ("\tif x:\n\t\ty = x\n\t\t«print(1)»\n\treturn x\n", "\tif x:\n\t\ty = x\n\treturn x\n"),
+    "progress bar": (
+        "    from tqdm import tqdm\n    for y in «tqdm(x, desc='a')»:\n        pass\n",
+        None,
+    ),
+}
+
+GUARD = "if not torch.compiler.is_compiling():"
+GUARDED = {
+    "a line": ("    «print(1)»  # why\n    return x\n", f"    {GUARD}\n        print(1)  # why\n    return x\n"),
+    "over lines": ("    «print(\n\n        1,\n    )»\n", f"    {GUARD}\n        print(\n\n            1,\n        )\n"),
+    "tabs": ("\tif x:\n\t\t«print(1)»\n", f"\tif x:\n\t\t{GUARD}\n\t\t\tprint(1)\n"),
+    "shared line": ("    «print(1)»; y = x\n", None),
+    "behind a header": ("    if x: «print(1)»\n", None),
+    "a string over lines": ('    «print("""a\nb""")»\n', None),
+    "a name is bound": ("    «print(y := 1)»\n    return y\n", None),
+}
+
+REORDERED = {
+    "value": ("    «print(x)»\n    return x\n", "    print(x)\n    return x\n"),
+    "value that changes later": ("    «print(x)»\n    x += 1\n", None),
+    "value that changes in a method": ("    «print(f'{x}')»\n    x.mul_(2)\n", None),
+    "element that is set": ("    «print(x)»\n    x[0] = 1\n", None),
+    "result of a call": ("    «print(x.sum())»\n    x += 1\n", "    print(x.sum())\n    x += 1\n"),
+    "changed in the same loop": ("    for i in x:\n        x += 1\n        «print(x)»\n", None),
+    "shape": ("    «print('a', x.shape, x.size())»\n    x += 1\n", '    print(\'a\', f"{x.shape}", f"{x.size()}")\n    x += 1\n'),
+    "starred": ("    «print(*x)»\n", None),
+    "keyword of the function": ("    «print(1, file=x)»\n", None),
+    "own name": ("    print = x\n    «print(1)»\n", None),
+}
+
+
+@pytest.mark.parametrize("name", REMOVED)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_removed(name: str, newline: str) -> None:
+    before, after = REMOVED[name]
+    wanted = None if after is None else (HEAD + after).replace("\n", newline)
+    assert fixed(remove_output, HEAD + before, newline) == wanted
+
+
+@pytest.mark.parametrize("name", GUARDED)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_guarded(name: str, newline: str) -> None:
+    before, after = GUARDED[name]
+    wanted = None if after is None else (HEAD + after).replace("\n", newline)
+    assert fixed(guard_output, HEAD + before, newline) == wanted
+
+
+@pytest.mark.parametrize("name", REORDERED)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_reordered(name: str, newline: str) -> None:
+    before, after = REORDERED[name]
+    wanted = None if after is None else (ADDED + after).replace("\n", newline)
+    assert fixed(reorder_output, HEAD + before, newline) == wanted
+
+
+BARS = {
+    "bar": ("from tqdm import tqdm\n", "for y in «tqdm(x, desc='a')»:", "for y in x:"),
+    "range": ("from tqdm import trange\n", "for y in «trange(1, 3)»:", "for y in range(1, 3):"),
+    "alias": ("import tqdm.auto as bars\n", "for y in enumerate(«bars.tqdm(x)»):", "for y in enumerate(x):"),
+    "another function of that name": ("from mine import tqdm\n", "for y in «tqdm(x)»:", None),
+}
+
+
+@pytest.mark.parametrize("name", BARS)
+def test_progress_bars(name: str) -> None:
+    imports, before, after = BARS[name]
+    found = fixed(remove_output, f"{imports}\n\ndef f(x):\n    {before}\n        pass\n")
+    assert found == (None if after is None else f"{imports}\n\ndef f(x):\n    {after}\n        pass\n")
+
+
+def test_a_helper_is_used_again() -> None:
+    text = "import logging\nimport torch\nlog = logging.getLogger()\n\n\ndef f(x):\n    «log.info('a')»\n    log.info('b')\n"
+    once = fixed(reorder_output, text)
+    assert once is not None
+    again = fixed(reorder_output, once.replace("    log.info('b')", "    «log.info('b')»"))
+    assert again is not None
+    assert again.count("def _info(*args):") == 1
+    assert again.endswith("    _info('a')\n    _info('b')\n")
+
+
+def test_a_logger_of_the_function_is_left_alone() -> None:
+    assert fixed(reorder_output, HEAD + "    log = x.log\n    «log.info('a')»\n") is None
+    assert fixed(reorder_output, HEAD + "    «x.logger.info('a')»\n") is None
+
+
+def test_other_calls_are_no_output() -> None:
+    for fixer in (remove_output, guard_output, reorder_output):
+        assert fixed(fixer, HEAD + "    «x.info('a')»\n") is None
+        assert fixed(fixer, HEAD + "    y = «print(1)»\n") is None
+        assert fixed(fixer, HEAD + "    print(«x.item()»)\n") is None

@@ -68,10 +68,13 @@ class Harness:
         overlay: Mapping[Path, str] | None = None,
         settings: Settings | None = None,
         run_unmarked: bool = True,
+        only: str = "",
         timeout: float = 60.0,
     ) -> Report:
         """The report of a file: of `text` in place of what is on disk, where that is given."""
-        future = self.start(path, text, root=root, overlay=overlay, settings=settings, run_unmarked=run_unmarked, timeout=timeout)
+        future = self.start(
+            path, text, root=root, overlay=overlay, settings=settings, run_unmarked=run_unmarked, only=only, timeout=timeout
+        )
         return future.result(timeout + 60)
 
     def start(
@@ -83,6 +86,7 @@ class Harness:
         overlay: Mapping[Path, str] | None = None,
         settings: Settings | None = None,
         run_unmarked: bool = True,
+        only: str = "",
         timeout: float = 60.0,
     ) -> Future[Report]:
         """The same without waiting; cancelling the future cancels the analysis."""
@@ -96,6 +100,7 @@ class Harness:
             settings or Settings(interpreter=INTERPRETER, timeout=timeout),
             overlay={str(name): unsaved for name, unsaved in (overlay or {}).items()},
             run_unmarked=run_unmarked,
+            only=only,
         )
         return self.submit(self.engine.analyse(request, lambda sentence: None))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphbreak.core.inputs import PlannedRun, plan_runs
+from graphbreak.core.inputs import PlannedRun, plan_runs, runs_for
 from graphbreak.core.marks import find_marks
 from graphbreak.core.source import SourceFile
 from graphbreak.worker.protocol import ExampleCall
@@ -46,6 +46,22 @@ def test_a_later_run_knows_which_marks_an_earlier_one_shows() -> None:
     first, second = runs_of("# graphbreak: f(1)\n" + F + G)
     assert first.elsewhere == ()
     assert second.elsewhere == first.marks
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("f", [("directive", ["f"], ["f(1)"])]),
+        ("g", [("directive", ["g"], ["g(2)", "g(3)"])]),
+        ("h", [("call", ["h", "i"], [])]),  # a run of the program shows what it shows
+        ("nobody", [("directive", ["f", "g"], ["f(1)", "g(2)", "g(3)"]), ("call", ["h", "i"], [])]),
+    ],
+)
+def test_one_function_needs_only_its_own_examples(name: str, expected: list[tuple[str, list[str], list[str]]]) -> None:
+    text = "# graphbreak: f(1)\n" + F + "# graphbreak: g(2)\n# graphbreak: g(3)\n" + G + G.replace("g", "h") + G.replace("g", "i")
+    runs = runs_for(name, runs_of(text))
+    assert shown(runs) == expected
+    assert all(len(run.owners) == len(run.calls) and not set(run.marks) & set(run.elsewhere) for run in runs)
 
 
 def test_only_an_unmarked_object_is_compiled_for_its_example() -> None:

@@ -30,6 +30,11 @@ TITLES = [
     (replace(F, graphs=0, breaks=0, inputs=(), detail=WITHIN), WITHIN),
     (replace(F, outcome=Outcome.TIMED_OUT, detail="stopped after 60 s"), "3 graphs · 1 break · x: f32[8] (from call) · stopped after 60 s"),
     (replace(F, outcome=Outcome.NOT_REACHED, graphs=0, breaks=0, detail="nothing calls it."), "not analysed: nothing calls it"),
+    (
+        replace(F, outcome=Outcome.NO_ENVIRONMENT, graphs=0, breaks=0, detail="There is no torch in /p."),
+        "not analysed: no Python with torch",
+    ),
+    (replace(F, outcome=Outcome.RAISED, graphs=0, breaks=0, detail="a" * 300 + "\nb"), f"not analysed: {'a' * 99}…"),
     (replace(F, outcome=Outcome.CANCELLED, graphs=0, breaks=0), "not analysed: cancelled"),
 ]
 

@@ -26,8 +26,8 @@ _converter = functools.cache(default_converter)
 MARK = "import torch\n@torch.compile\n"
 
 
-def capabilities(**window: Any) -> types.ClientCapabilities:
-    """What this editor can do, unless a test takes something away."""
+def capabilities(*, extended: bool = True) -> types.ClientCapabilities:
+    """What this editor can do; one that is not `extended` knows nothing of us."""
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(position_encodings=["utf-16"]),
         window=types.WindowClientCapabilities(work_done_progress=True),
@@ -52,7 +52,7 @@ def capabilities(**window: Any) -> types.ClientCapabilities:
                 data_support=True,
             ),
         ),
-        experimental={"graphbreakStatus": True, "graphbreakCommands": True},
+        experimental={"graphbreakStatus": True, "graphbreakCommands": True} if extended else None,
     )
 
 
@@ -67,6 +67,7 @@ class Editor:
         self.status: list[tuple[str, str]] = []
         self.environments: list[dict[str, Any]] = []
         self.changed: list[str] = []
+        self.no_environment: list[str] = []
         self.refreshes = 0
         self.versions: dict[Path, int] = {}
         features = dict(DEFAULT_CLIENT_FEATURES)
@@ -74,6 +75,7 @@ class Editor:
         features[types.CLIENT_REGISTER_CAPABILITY] = self._register
         features["graphbreak/status"] = lambda params: self.status.append((params.state, params.message))
         features["graphbreak/environment"] = lambda params: self.environments.append(_object(params))
+        features["graphbreak/noEnvironment"] = lambda params: self.no_environment.append(params.message)
         features["graphbreak/changed"] = lambda params: self.changed.append(params.uri)
         features[types.WORKSPACE_CODE_LENS_REFRESH] = self._refresh_lenses
         register_lsp_features(self.client, {name: _plain(feature) for name, feature in features.items()})
@@ -152,9 +154,9 @@ class Editor:
         """Ask one of our own requests: the answer as plain objects."""
         return _object(await self.client.protocol.send_request_async(method, params))  # type: ignore[no-untyped-call]
 
-    async def command(self, name: str, *arguments: Any) -> None:
+    async def command(self, name: str, *arguments: Any) -> Any:
         """Run a command of the server."""
-        await self.client.workspace_execute_command_async(types.ExecuteCommandParams(name, list(arguments)))
+        return await self.client.workspace_execute_command_async(types.ExecuteCommandParams(name, list(arguments)))
 
     def latest(self, path: Path) -> types.PublishDiagnosticsParams | None:
         """The newest list of a file."""

@@ -16,6 +16,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from graphbreak.core.explained import Explanation
@@ -106,12 +107,23 @@ def report_of(request: AnalysisRequest) -> Report:
     functions: tuple[FunctionResult, ...] = (FunctionResult(entry.path, "f", 0, entry.path, Span.at(0, 0, 0, 0), outcome, detail),)
     if "GRAPHS" in entry.text:
         functions = tuple(_function(entry, mark) for mark in find_marks(entry).marks)
+        found = [_within(diagnostic, functions) for diagnostic in found]
+    if request.only:
+        functions = tuple(function for function in functions if function.name == request.only)
+        found = [diagnostic for diagnostic in found if request.only in diagnostic.functions]
     environment = Environment("3.11.7", "2.13.0", "cpu", ("time limit",))
     problems = ("The program wrote a lot.",) if "PROBLEM" in entry.text else ()
     if stale := "STALE" in entry.text:
         hint = "This was not analysed."
         found = [Diagnostic("hint", entry.path, Span.at(0, 0, 0, 1), Severity.HINT, Kind.NOT_ANALYSED, "not-analysed", hint)]
     return Report(entry.path, request.version, functions, tuple(found), environment, problems, stale=stale, sources=sources)
+
+
+def _within(diagnostic: Diagnostic, functions: tuple[FunctionResult, ...]) -> Diagnostic:
+    """The diagnostic with the names of the functions that its line belongs to."""
+    line, path = diagnostic.span.start.line, diagnostic.path
+    names = (f.name for f in functions if any(r.path == path and r.start <= line <= r.end for r in f.regions))
+    return replace(diagnostic, functions=tuple(names))
 
 
 def _function(entry: SourceFile, mark: Mark) -> FunctionResult:

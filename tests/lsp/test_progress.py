@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from lsprotocol import types
 
 from .editor import MARK, Editor, capabilities, until
@@ -66,12 +67,15 @@ async def test_a_bug_in_the_engine_is_logged_and_costs_only_this_answer(editor: 
     assert not editor.client.messages
 
 
-async def test_what_went_wrong_is_logged_and_a_missing_torch_is_shown_once(editor: Editor, tmp_path: Path) -> None:
-    await editor.connect(tmp_path)
+@pytest.mark.parametrize("extended", [False, True])
+async def test_what_went_wrong_is_logged_and_a_missing_torch_is_shown_once(editor: Editor, tmp_path: Path, extended: bool) -> None:
+    await editor.connect(tmp_path, offers=capabilities(extended=extended))
     for name in ("a.py", "b.py"):
         editor.open(tmp_path / name, "# NO TORCH\n# PROBLEM\n" + BREAK)
         await editor.shows(tmp_path / name, "5:4-5:12")
-    assert [message.message for message in editor.client.messages] == ["No Python with torch was found."]
+    messages = [message.message for message in editor.client.messages]
+    assert (messages, editor.no_environment)[extended] == ["No Python with torch was found."]
+    assert (messages, editor.no_environment)[not extended] == []
     logged = [message.message for message in editor.client.log_messages]
     assert logged.count("The program wrote a lot.") == 2
     assert "f (a.py:1): no-environment: No Python with torch was found." in logged

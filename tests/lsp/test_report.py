@@ -60,7 +60,7 @@ async def test_a_report_has_all_that_is_known_in_the_protocols_words(editor: Edi
             "code": "GB0059",
             "gbType": "",
             "message": "Graph break: Failed to trace builtin operator",
-            "functions": [],
+            "functions": ["f"],
             "causedBy": None,
             "ignored": False,
             "cost": {"graphs": 2, "hits": 1, "inLoop": False, "opsBefore": 1, "opsAfter": 2, "frames": 1},

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from lsprotocol import types
 
-from .editor import MARK, Editor, until
+from .editor import MARK, Editor, capabilities, replacing, until
 
 CLEAN = MARK + "def f(x):\n    return x\n"
 SLOW = "SLOW = 1\n" + CLEAN
@@ -51,6 +52,51 @@ async def test_manual_waits_for_the_command(editor: Editor, tmp_path: Path) -> N
     await editor.command("graphbreak.trace", "file:///not/open.py")
     await editor.command("graphbreak.trace")
     await editor.analysed(1)
+
+
+TWO = "# GRAPHS\n" + MARK + "def f(x):\n    print(x)\n\n@torch.compile\ndef g(x):\n    print(x)\n"
+
+
+@pytest.mark.parametrize(("wanted", "name"), [("g", "g"), (7, "g"), (6, "g"), (4, "f"), (0, "f"), ("other", None), (None, None)])
+async def test_one_function_is_traced_and_what_is_known_of_the_others_stays(
+    editor: Editor, tmp_path: Path, wanted: object, name: str | None
+) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, TWO)
+    await editor.shows(path, "4:4-4:12", "8:4-8:12")
+    editor.insert(path, 0, 0, "#\n")
+    assert await editor.command("graphbreak.trace", path.as_uri(), wanted if not isinstance(wanted, int) else wanted + 1) == name
+    await editor.analysed(2)
+    assert editor.analyser.requests[1].only == (name or "")
+    await editor.shows(path, "5:4-5:12", "9:4-9:12")
+    (report,) = (await editor.request("graphbreak/report"))["reports"]
+    assert [(function["name"], function["line"]) for function in report["functions"]] == [("f", 4), ("g", 8)]
+    assert sorted(found["functions"] for found in report["diagnostics"]) == [["f"], ["g"]]
+
+
+async def test_a_function_that_is_fixed_loses_its_break_and_the_other_one_keeps_it(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, TWO)
+    await editor.shows(path, "4:4-4:12", "8:4-8:12")
+    editor.change(path, replacing(4, 4, 4, 12, "pass"))
+    await editor.command("graphbreak.trace", path.as_uri(), "f")
+    await editor.shows(path, "8:4-8:12", version=2)
+    (report,) = (await editor.request("graphbreak/report"))["reports"]
+    assert [(function["name"], function["breaks"]) for function in report["functions"]] == [("f", 0), ("g", 1)]
+
+
+async def test_two_functions_asked_for_in_turn_are_both_traced(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path, options={"run": "manual"})
+    path = tmp_path / "a.py"
+    editor.open(path, "SLOW = 1\n" + TWO)
+    for name in ("f", "f", "g"):
+        await editor.command("graphbreak.trace", path.as_uri(), name)
+    await editor.analysed(2)
+    assert [request.only for request in editor.analyser.requests] == ["f", ""]
+    editor.analyser.release.set()
+    await editor.shows(path, "5:4-5:12", "9:4-9:12")
 
 
 async def test_saving_a_helper_analyses_the_open_documents_that_used_it(editor: Editor, tmp_path: Path) -> None:
@@ -126,15 +172,19 @@ async def test_closing_ends_a_run_and_nothing_of_it_is_shown(editor: Editor, tmp
     assert not any(params.diagnostics for params in editor.published)
 
 
-async def test_an_untrusted_workspace_runs_nothing_and_says_so_once(editor: Editor, tmp_path: Path) -> None:
+@pytest.mark.parametrize("extended", [False, True])
+async def test_an_untrusted_workspace_runs_nothing_and_says_so_once(editor: Editor, tmp_path: Path, extended: bool) -> None:
     # A settings file of the workspace itself must not be able to grant trust.
-    await editor.connect(tmp_path, options={"trusted": False}, configuration={"": {"graphbreak": {"trusted": True}}})
+    configuration = {"": {"graphbreak": {"trusted": True}}}
+    await editor.connect(tmp_path, options={"trusted": False}, configuration=configuration, offers=capabilities(extended=extended))
     for name in ("a.py", "b.py"):
         editor.open(tmp_path / name, CLEAN)
         editor.save(tmp_path / name)
         await editor.command("graphbreak.trace", (tmp_path / name).as_uri())
     await editor.analysed(0)
-    assert ["not trusted" in message.message for message in editor.client.messages] == [True]
+    said = editor.client.log_messages if extended else editor.client.messages
+    assert ["not trusted" in message.message for message in said] == [True]
+    assert not extended or not editor.client.messages, "its status says so already"
 
 
 async def test_restart_gets_fresh_workers_and_analyses_what_is_open(editor: Editor, tmp_path: Path) -> None:

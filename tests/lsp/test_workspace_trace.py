@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from graphbreak.lsp.workspace_files import marked_files
 
-from .editor import MARK, Editor, until
+from .editor import MARK, Editor, capabilities, until
 
 BREAK = MARK + "def f(x):\n    print(x)\n"
 SLOW = "# SLOW\n" + MARK + "def f(x):\n    return x\n"
@@ -135,7 +135,7 @@ async def test_cancel_ends_what_runs_and_what_waits(editor: Editor, tmp_path: Pa
 
 async def test_an_untrusted_workspace_is_not_traced(editor: Editor, tmp_path: Path) -> None:
     _write(tmp_path / "a.py", BREAK)
-    await editor.connect(tmp_path, options={"trusted": False})
+    await editor.connect(tmp_path, options={"trusted": False}, offers=capabilities(extended=False))
     await editor.command("graphbreak.traceWorkspace")
     await editor.analysed(0)
     assert ["not trusted" in message.message for message in editor.client.messages] == [True]

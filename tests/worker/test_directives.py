@@ -90,6 +90,16 @@ def test_marks_with_and_without_examples_share_a_file(harness: Harness, tmp_path
     assert [found.functions for found in report.diagnostics] == [("f",), ("g",)]
 
 
+def test_one_function_asked_for_runs_its_own_examples_alone(harness: Harness, tmp_path: Path) -> None:
+    example = "# graphbreak: {0}(torch.ones(3))\n@torch.compile\ndef {0}(x):\n    print('{0} runs')\n    return x + 1\n\n"
+    (tmp_path / "main.py").write_text(IMPORT + example.format("f") + example.format("g") + "@torch.compile\ndef h(x): return x\nh(1)\n")
+    report = harness.analyse(tmp_path / "main.py", only="g")
+    row = only(report)
+    assert (row.name, row.outcome, row.breaks, row.inputs[0].source) == ("g", Outcome.TRACED, 1, "directive")
+    assert report.output == "g runs\n"
+    assert squiggles(report) == [("break", "GB0059", "print('g runs')")]
+
+
 def test_a_fullgraph_mark_with_an_example_and_no_call(harness: Harness, tmp_path: Path) -> None:
     text = "# graphbreak: f(torch.ones(3))\n@torch.compile(fullgraph=True)\n" + F
     report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text)

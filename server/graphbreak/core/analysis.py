@@ -13,7 +13,7 @@ from .causes import Cause, gather_causes
 from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
 from .functions import Traced, death_sentence, traced_functions
 from .ignores import with_ignores
-from .inputs import PlannedRun, job_for, plan_runs
+from .inputs import PlannedRun, job_for, plan_runs, runs_for
 from .marks import Marks, find_marks
 from .places import Sources
 from .project import Projects, no_project
@@ -35,7 +35,8 @@ async def analyse(
     """Find the marks of one file, run it, and place what PyTorch said of them. Raises nothing that user code can cause."""
     marks = find_marks(request.source)
     parts = []
-    for planned in plan_runs(request.source, marks, request.run_unmarked):
+    runs = plan_runs(request.source, marks, request.run_unmarked)
+    for planned in runs_for(request.only, runs) if request.only else runs:
         progress(f"running {request.source.path.rpartition('/')[2]} ({planned.source})")
         run = await _trace(request, planned, tracer, interpreter, honour_fullgraph=True)
         if marks.problem is not None and not _read_after_all(request, run):

@@ -43,6 +43,24 @@ def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False) -> l
     return runs
 
 
+def runs_for(name: str, runs: list[PlannedRun]) -> list[PlannedRun]:
+    """Those runs that show one function, of example calls only its own; all of them where none is for it.
+
+    A run of a program stays what it is: what it shows of other functions comes for nothing.
+    """
+    return [_narrowed(run, name) for run in runs if any(mark.name == name for mark in run.marks)] or runs
+
+
+def _narrowed(run: PlannedRun, name: str) -> PlannedRun:
+    if not run.calls:
+        return run
+    own = [(call, owner) for call, owner in zip(run.calls, run.owners) if owner.name == name]
+    mine, others = (tuple(mark for mark in run.marks if (mark.name == name) is wanted) for wanted in (True, False))
+    return replace(
+        run, marks=mine, calls=tuple(call for call, _ in own), owners=tuple(owner for _, owner in own), elsewhere=run.elsewhere + others
+    )
+
+
 def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
     """What a worker is asked for a planned run of the request's file."""
     path = request.source.path

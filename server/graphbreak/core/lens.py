@@ -6,13 +6,17 @@ from .findings import FunctionResult, InputSet, Outcome
 
 SEPARATOR = " · "
 _LONGEST_INPUTS = 60
+_LONGEST_REASON = 100
+
+_SHORT = {Outcome.NO_ENVIRONMENT: "no Python with torch"}
+"""Where the whole sentence is a message already, and too long for a line above the code."""
 
 
 def title(function: FunctionResult, intended: int = 0) -> str:
     """`3 graphs · 1 break · x: f32[8, 16] (from call)`. `intended` is the number of breaks that the user asked for."""
     broken = function.breaks + function.skipped
     if is_not_analysed(function):
-        return not_analysed(function.detail or function.outcome.value)
+        return not_analysed(_SHORT.get(function.outcome) or function.detail or function.outcome.value)
     parts: list[str] = []
     if not function.graphs and function.skipped:
         parts.append("runs eagerly")
@@ -32,7 +36,8 @@ def is_not_analysed(function: FunctionResult) -> bool:
 
 def not_analysed(reason: str) -> str:
     """For a function of which nothing is known."""
-    return f"not analysed: {reason.rstrip('.')}"
+    line = reason.strip().partition("\n")[0].rstrip(".")
+    return f"not analysed: {line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1].rstrip() + '…'}"
 
 
 def _graphs(function: FunctionResult) -> str:

@@ -58,6 +58,8 @@ class AnalysisRequest:
     version: int | None = None
     run_unmarked: bool = False
     """Run the file even where its source shows no mark (a file that the user named)."""
+    only: str = ""
+    """The name of the one marked function that is asked for: runs that do not show it are left out."""
 
 
 class Analyser(Protocol):

@@ -43,7 +43,7 @@ class Analyses:
         session.extension.refresh_lenses()
         state, message = "idle", ""
         try:
-            request = self.request(source, unmarked=run.unmarked)
+            request = self.request(source, unmarked=run.unmarked, only=run.only)
             report = await self._analyser.analyse(request, bar.say if bar is not None else lambda sentence: None)
             if not run.cancelled:
                 self._accept(run, report)
@@ -90,7 +90,7 @@ class Analyses:
         document = self._session.documents.get(path)
         return document.program if document is not None else await asyncio.to_thread(read_source, path)
 
-    def request(self, source: SourceFile, *, unmarked: bool = False) -> AnalysisRequest:
+    def request(self, source: SourceFile, *, unmarked: bool = False, only: str = "") -> AnalysisRequest:
         """What the engine is given for a file."""
         session = self._session
         document = session.documents.get(source.path)
@@ -105,6 +105,7 @@ class Analyses:
             overlay=session.documents.overlay(),
             version=None if document is None else document.version,
             run_unmarked=unmarked,
+            only=only,
         )
 
     def _accept(self, run: Run, report: Report) -> None:
@@ -116,7 +117,7 @@ class Analyses:
         involved = list(report.sources)
         for document in session.documents:
             report = caught_up(report, document.since(run.revision), document.source)
-        session.results.put(run.path, report)
+        session.results.put(run.path, report, only=bool(run.only))
         session.publisher.now(analysed=run.path)
         # A helper that nobody knew to be involved may have been saved while it ran.
         if any(session.saved_at(path) > run.revision for path in involved):

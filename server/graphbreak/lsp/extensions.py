@@ -6,7 +6,8 @@ RESTART = "graphbreak.restart"
 """Command: throw the prepared workers away and analyse the open documents again."""
 
 TRACE = "graphbreak.trace"
-"""Command: analyse the document of the given URI now, whatever the `run` setting says."""
+"""Command: `[uri, function?]`: analyse the document of the URI now, whatever the `run` setting says, or of its marked functions one
+only: named, or nearest to a line (from 0). The answer is the name of that function, or nothing."""
 
 CANCEL = "graphbreak.cancel"
 """Command: end the analyses of the given URI, or without one all of them."""
@@ -32,6 +33,9 @@ notification that they do not know.
 
 ENVIRONMENT = "graphbreak/environment"
 """Notification to the same clients after each analysis: `{"uri", "python", "torch", "device", "sandbox", "notes"}`."""
+
+NO_ENVIRONMENT = "graphbreak/noEnvironment"
+"""Notification to the same clients, in place of a message: `{"message"}`, why there is no torch to trace with; each sentence once."""
 
 CHANGED = "graphbreak/changed"
 """Notification to the same clients: `{"uri"}` of an entry document of which something else is known now."""

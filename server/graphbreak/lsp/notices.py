@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from ..core.findings import FunctionResult, Outcome, Report
+from .telling import Extension
 
 UNTRUSTED = "Graphbreak analyses nothing here: to find graph breaks it has to run the code, and this workspace is not trusted."
 
@@ -16,8 +17,9 @@ UNTRUSTED = "Graphbreak analyses nothing here: to find graph breaks it has to ru
 class Notices:
     """Log lines and messages. A message is shown once for each distinct sentence, not once for each save."""
 
-    def __init__(self, server: LanguageServer) -> None:
+    def __init__(self, server: LanguageServer, extension: Extension) -> None:
         self._server = server
+        self._extension = extension
         self._said: set[str] = set()
 
     def log(self, sentence: str, kind: types.MessageType = types.MessageType.Info) -> None:
@@ -35,6 +37,20 @@ class Notices:
         if self._is_new(sentence):
             self._server.window_show_message(types.ShowMessageParams(kind, sentence))
 
+    def untrusted(self) -> None:
+        """Say why nothing is run. An extension that shows the status says so all the time; for others there is a message."""
+        if self._extension.shows_status:
+            self.log_once([UNTRUSTED])
+        else:
+            self.show_once(UNTRUSTED)
+
+    def no_environment(self, sentence: str) -> None:
+        """There is no torch to trace with: a message, or where the editor's side has more to offer than that, its own."""
+        if not self._extension.shows_status:
+            self.show_once(sentence, types.MessageType.Error)
+        elif self._is_new(sentence):
+            self._extension.no_environment(sentence)
+
     def report(self, report: Report) -> None:
         """Say how a run went, apart from its diagnostics."""
         self.log_once(report.environment.notes)
@@ -46,7 +62,7 @@ class Notices:
             if function.outcome is not Outcome.TRACED:
                 self.log(_sentence(function), types.MessageType.Warning)
             if function.outcome is Outcome.NO_ENVIRONMENT:
-                self.show_once(function.detail or "Graphbreak found no Python that has torch.", types.MessageType.Error)
+                self.no_environment(function.detail or "Graphbreak found no Python that has torch.")
 
     def _is_new(self, sentence: str) -> bool:
         new = sentence not in self._said

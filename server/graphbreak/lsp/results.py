@@ -31,10 +31,17 @@ class Results:
         """All of them."""
         return self._reports
 
-    def put(self, entry: str, report: Report) -> None:
-        """A newer report of an entry document takes the place of the older one; where it knows nothing new, it only adds to it."""
+    def put(self, entry: str, report: Report, *, only: bool = False) -> None:
+        """A newer report of an entry document takes the place of the older one; where it knows nothing new, it only adds to it.
+
+        `only` says that not all of the document's functions were asked for.
+        """
         older = self._reports.get(entry)
-        self._reports[entry] = _added(older, report) if older is not None and report.stale else report
+        if older is not None and report.stale:
+            report = _added(older, report)
+        if older is not None and only:
+            report = _beside(older, report)
+        self._reports[entry] = report
         self._files[entry] = _files(self._reports[entry])
         self.refresh()
 
@@ -147,6 +154,36 @@ def _added(older: Report, report: Report) -> Report:
         used_ignores=older.used_ignores | report.used_ignores,
         sources={**older.sources, **report.sources},
     )
+
+
+def _beside(older: Report, report: Report) -> Report:
+    """What was found of some functions, with what was known of the others before."""
+    rows = {_identity(function) for function in report.functions}
+    others = tuple(function for function in older.functions if _identity(function) not in rows)
+    names = {function.name for function in others}
+    found = {_key(diagnostic): diagnostic for diagnostic in report.diagnostics}
+    for diagnostic in older.diagnostics:
+        kept = tuple(name for name in diagnostic.functions if name in names)
+        again = found.get(_key(diagnostic))
+        if again is not None:
+            found[_key(again)] = replace(again, functions=tuple(dict.fromkeys(again.functions + kept)))
+        elif kept:
+            found[_key(diagnostic)] = replace(diagnostic, functions=kept)
+    return replace(
+        report,
+        functions=tuple(sorted(others + report.functions, key=lambda function: (function.path, function.line))),
+        diagnostics=tuple(found.values()),
+        used_ignores=older.used_ignores | report.used_ignores,
+        sources={**older.sources, **report.sources},
+    )
+
+
+def _identity(function: FunctionResult) -> tuple[object, ...]:
+    return (function.mark_path, function.mark_span, function.path, function.name)
+
+
+def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
 
 
 def _still(older: Report, function: FunctionResult) -> FunctionResult:

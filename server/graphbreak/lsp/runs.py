@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -18,6 +18,8 @@ class Run:
     """The user asked for this very document: run it even where nothing in it is marked."""
     background: bool = False
     """Nobody waits for it: it gives way to those that somebody waits for."""
+    only: str = ""
+    """The user asked for this one function of it."""
     cancelled: bool = False
     task: asyncio.Task[None] | None = None
 
@@ -47,7 +49,7 @@ class Runs:
         self._idle = idle
         self._background = background
         self._running: dict[str, Run] = {}
-        self._waiting: dict[str, bool] = {}
+        self._waiting: dict[str, Run] = {}
         self._queue: list[str] = []
 
     def is_running(self, path: str) -> bool:
@@ -59,16 +61,17 @@ class Runs:
         """What is left to do in the background, the running one first."""
         return [run.path for run in self._running.values() if run.background and run.path not in self._queue] + self._queue
 
-    def request(self, path: str, *, unmarked: bool = False) -> None:
-        """Analyse a document. If that is being done for the very texts there are now, its result is the answer."""
+    def request(self, path: str, *, unmarked: bool = False, only: str = "") -> None:
+        """Analyse a document, or one function of it. If that is being done for the very texts there are now, its result is the answer."""
         if path in self._queue:
             self._queue.remove(path)
         run = self._running.get(path)
         if run is None:
             self._give_way()
-            self._start(Run(path, self._revision(), unmarked))
-        elif run.cancelled or run.background or run.revision != self._revision() or unmarked > run.unmarked:
-            self._waiting[path] = unmarked
+            self._start(Run(path, self._revision(), unmarked, only=only))
+        elif run.cancelled or run.background or run.revision != self._revision() or unmarked > run.unmarked or run.only not in ("", only):
+            # It ends the running one, and so has to do what that was to do as well.
+            self._waiting[path] = Run(path, 0, unmarked, only=only if only == run.only else "")
             run.cancel()
 
     def request_in_background(self, paths: list[str]) -> None:
@@ -81,7 +84,7 @@ class Runs:
         if self._running[path].background:
             self._queue.append(path)
         else:
-            self._waiting.setdefault(path, False)
+            self._waiting.setdefault(path, Run(path, 0))
 
     def cancel(self, path: str) -> None:
         """End the analysis of a document, and do not begin the one that waits."""
@@ -125,7 +128,8 @@ class Runs:
     def _ended(self, run: Run) -> None:
         del self._running[run.path]
         if run.path in self._waiting:
-            self._start(Run(run.path, self._revision(), self._waiting.pop(run.path)))
+            waiting = self._waiting.pop(run.path)
+            self._start(replace(waiting, revision=self._revision()))
         self._next()
         if run.background:
             self._background()

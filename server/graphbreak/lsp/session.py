@@ -32,11 +32,11 @@ class Session:
 
     def __init__(self, server: LanguageServer, analyser: Analyser) -> None:
         self.documents = Documents()
-        self.notices = Notices(server)
+        self.extension = Extension(server, lambda path: self.converter.uri(path))
+        self.notices = Notices(server, self.extension)
         self.configuration = Configuration(server, self.notices)
         self.results = Results(lambda path: self.configuration.of(path).severity)
         self.progress = Progress(server)
-        self.extension = Extension(server, lambda path: self.converter.uri(path))
         self.publisher = Publisher(server, self.results, lambda: self.converter, lambda: self.extension.results(self.results.reports))
         self.workspace_trace = WorkspaceTrace(self)
         self.analyses = Analyses(self, server, analyser)

@@ -10,7 +10,7 @@ from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 
 from ..core.findings import Environment, Report
-from .extensions import CHANGED, COMMANDS_CAPABILITY, ENVIRONMENT, STATUS, STATUS_CAPABILITY
+from .extensions import CHANGED, COMMANDS_CAPABILITY, ENVIRONMENT, NO_ENVIRONMENT, STATUS, STATUS_CAPABILITY
 
 
 def environment_object(environment: Environment) -> dict[str, object]:
@@ -31,6 +31,15 @@ class Extension:
     def has_commands(self) -> bool:
         """Whether it has the commands that lenses may name."""
         return self._offers(COMMANDS_CAPABILITY)
+
+    @property
+    def shows_status(self) -> bool:
+        """Whether it shows what goes on, so that no message has to."""
+        return self._offers(STATUS_CAPABILITY)
+
+    def no_environment(self, sentence: str) -> None:
+        """There is no torch to trace with: it says so, with what can be done about it."""
+        self._notify(NO_ENVIRONMENT, {"message": sentence})
 
     def status(self, path: str, state: str, message: str = "") -> None:
         """An analysis began or ended."""
@@ -69,7 +78,7 @@ class Extension:
         self._server.workspace_code_lens_refresh(None)
 
     def _notify(self, method: str, params: dict[str, object]) -> None:
-        if self._offers(STATUS_CAPABILITY):
+        if self.shows_status:
             self._server.protocol.notify(method, params)
 
     def _offers(self, name: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from .notices import UNTRUSTED
 from .settings import MANUAL, ON_TYPE, ClientSettings
 
 if TYPE_CHECKING:
@@ -66,11 +65,11 @@ class Triggers:
         self._stop_timer(path)
         self._considered.pop(path, None)
 
-    def asked(self, path: str) -> None:
-        """The user asked for this document: whatever the settings say about when, and whether anything is marked or not."""
-        self.consider(path, unmarked=True)
+    def asked(self, path: str, only: str = "") -> None:
+        """The user asked for this document, or one function of it: whatever the settings say of when, and whether anything is marked."""
+        self.consider(path, unmarked=True, only=only)
 
-    def consider(self, path: str, *, unmarked: bool = False) -> None:
+    def consider(self, path: str, *, unmarked: bool = False, only: str = "") -> None:
         """Analyse a document if there is anything to analyse and the workspace is trusted."""
         document = self._session.documents.get(path)
         if document is None:
@@ -78,9 +77,9 @@ class Triggers:
         settings = self._session.configuration.of(path)
         self._considered[path] = _what_counts(settings)
         if not settings.trusted:
-            self._session.notices.show_once(UNTRUSTED)
+            self._session.notices.untrusted()
         elif unmarked or document.is_marked:
-            self._session.runs.request(path, unmarked=unmarked)
+            self._session.runs.request(path, unmarked=unmarked, only=only)
         else:
             self._session.forget(path)
 

@@ -6,7 +6,6 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
-from .notices import UNTRUSTED
 from .progress import Bar
 from .workspace_files import marked_files
 
@@ -30,7 +29,7 @@ class WorkspaceTrace:
         await configuration.heard()
         trusted = [folder for folder in folders if configuration.of(folder).trusted]
         if len(trusted) < len(folders):
-            notices.show_once(UNTRUSTED)
+            notices.untrusted()
         if self._bar is not None or not trusted:
             return
         search = self._search = object()

@@ -18,7 +18,7 @@ pytest.importorskip("torch")
 
 from graphbreak.core.findings import CompiledFrame, Diagnostic, Effect, Kind, Severity, StackFrame
 from graphbreak.core.source import SourceFile, Span
-from graphbreak.fixes import fixes_for
+from graphbreak.fixes import FIXERS, fixes_for
 from graphbreak.fixes.model import FixContext
 
 _HEAD = "import torch\n\n\n"
@@ -213,7 +213,8 @@ def _fixed(program: Program, before: dict[str, Any]) -> tuple[str, dict[str, str
     kind = Kind.SKIPPED if program.gains else Kind.BREAK
     diagnostic = Diagnostic("1", name, span, Severity.WARNING, kind, program.code, "", stack=stack, frames=eager)
     marked = {"main.py": frozenset(i for i, line in enumerate(program.bare["main.py"].split(program.newline)) if line.startswith("def f("))}
-    fixes = fixes_for(diagnostic, FixContext(sources, marked, captured))
+    rows = [row for row in FIXERS if row.family == "disable"]
+    fixes = fixes_for(diagnostic, FixContext(sources, marked, captured), rows)
     texts = {path: sources[path].apply(edits).text for path, edits in fixes[0].edits.items()}
     return fixes[0].title, {**program.bare, **texts}
 

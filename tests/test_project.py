@@ -23,7 +23,7 @@ GOOD: list[tuple[Any, tuple[str, ...], tuple[tuple[str, tuple[str, ...]], ...]]]
     ({}, (), ()),
     ({"ignore": ["GB0059", "recompile"]}, ("GB0059", "RECOMPILE"), ()),
     ({"per-file-ignores": {"tests/**": ["gb0059"], "legacy.py": ["*"]}}, (), (("tests/**", ("GB0059",)), ("legacy.py", ("*",)))),
-    ({"examples": {"a.py::f": "f(1)"}, "entries": ["train.py"], "sandbox": {}, "severity": {}}, (), ()),
+    ({"examples": {}, "entries": [], "sandbox": {}, "severity": {}}, (), ()),
 ]
 
 WRONG: list[tuple[Any, list[str]]] = [

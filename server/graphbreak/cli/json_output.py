@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, TextIO
 
-from ..core.findings import CompiledFrame, Cost, Diagnostic, Fix, FunctionResult, Region, Related, StackFrame
+from ..core.findings import CompiledFrame, Cost, Diagnostic, Fix, FunctionResult, InputSet, Region, Related, StackFrame
 from ..core.source import Span
 from .check import Result
 
@@ -51,7 +51,7 @@ def _function(function: FunctionResult) -> dict[str, Any]:
         "detail": function.detail,
         "stopped": function.stopped,
         "fullgraph": function.fullgraph,
-        "inputs": [{"source": inputs.source, "summary": inputs.summary} for inputs in function.inputs],
+        "inputs": [_inputs(inputs) for inputs in function.inputs],
         "graphs": function.graphs,
         "ops": function.ops,
         "breaks": function.breaks,
@@ -60,6 +60,12 @@ def _function(function: FunctionResult) -> dict[str, Any]:
         "recompiles": function.recompiles,
         "regions": [_region(region) for region in function.regions],
     }
+
+
+def _inputs(inputs: InputSet) -> dict[str, Any]:
+    through = shown_path(inputs.entry) if inputs.source == "call" else inputs.entry
+    plain = {"source": inputs.source, "summary": inputs.summary}
+    return {**plain, "entry": through} if through else plain
 
 
 def _region(region: Region) -> dict[str, Any]:

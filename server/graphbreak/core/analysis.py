@@ -11,10 +11,10 @@ from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, Graph
 from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
 from .causes import Cause, gather_causes
 from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
-from .functions import Traced, death_sentence, traced_functions
+from .functions import Traced, death_sentence, settled, traced_functions
 from .ignores import with_ignores
 from .inputs import PlannedRun, job_for, plan_runs, runs_for
-from .marks import Marks, find_marks
+from .marks import Mark, Marks, find_marks
 from .places import Sources
 from .project import Projects, no_project
 from .reach import reach_of
@@ -33,11 +33,17 @@ async def analyse(
     request: AnalysisRequest, tracer: Tracer, interpreter: str, sources: Sources, progress: Progress, projects: Projects = no_project
 ) -> Report:
     """Find the marks of one file, run it, and place what PyTorch said of them. Raises nothing that user code can cause."""
-    marks = find_marks(request.source)
-    parts = []
-    runs = plan_runs(request.source, marks, request.run_unmarked)
-    for planned in runs_for(request.only, runs) if request.only else runs:
-        progress(f"running {request.source.path.rpartition('/')[2]} ({planned.source})")
+    path = request.source.path
+    settings = projects(path)
+    marks = find_marks(request.source, settings.examples_of(path))
+    parts: list[_Part] = []
+    shown: list[Mark] = []
+    runs = plan_runs(request.source, marks, request.run_unmarked, request.entries or settings.entries_of(path))
+    for plan in runs_for(request.only, runs) if request.only else runs:
+        planned = plan.after(shown)
+        if planned is None:
+            continue
+        progress(f"running {planned.entry.text if planned.entry else path.rpartition('/')[2]} ({planned.source})")
         run = await _trace(request, planned, tracer, interpreter, honour_fullgraph=True)
         if marks.problem is not None and not _read_after_all(request, run):
             return _unreadable(request, marks)
@@ -47,6 +53,8 @@ async def analyse(
             again = await _trace(request, planned, tracer, interpreter, honour_fullgraph=False)
             part = _with_further(part, _understand(request, planned, again, sources))
         parts.append(part)
+        shown += [row.mark for row in part.rows if row.mark is not None and row.result.outcome is Outcome.TRACED]
+        shown += planned.marks if planned.settles else ()
     return _report(request, marks, parts, sources, projects) if parts or marks.problem is None else _unreadable(request, marks)
 
 
@@ -69,8 +77,10 @@ async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, 
 class _Part:
     """What one planned run showed."""
 
-    def __init__(self, run: Run, rows: list[Traced], causes: list[Cause], workspace: Workspace) -> None:
+    def __init__(self, run: Run, rows: list[Traced], causes: list[Cause], workspace: Workspace, what: str = "") -> None:
         self.run, self.rows, self.causes, self.workspace = run, rows, causes, workspace
+        self.what = what
+        """The entry that was run, in the words of who named it."""
         self.diagnostics: list[Diagnostic] = []
 
 
@@ -78,7 +88,7 @@ def _understand(request: AnalysisRequest, planned: PlannedRun, run: Run, sources
     workspace = Workspace(request.roots, run.libraries, run.torch_folder)
     rows = traced_functions(request.source.path, planned, run, sources)
     causes = gather_causes(run.of(BreakSeen), run.of(FrameCompiled), workspace, sources)
-    part = _Part(run, rows, causes, workspace)
+    part = _Part(run, rows, causes, workspace, f"`{planned.entry.text}`" if planned.entry else "")
     part.diagnostics = break_diagnostics(causes, rows, run, workspace, sources)
     part.diagnostics += recompile_diagnostics(run, rows, workspace, sources)
     broken = any(record.error for record in run.of(BreakSeen))
@@ -125,7 +135,7 @@ def _with_further(first: _Part, again: _Part) -> _Part:
         if (diagnostic.id, diagnostic.path, diagnostic.span) in known or not wanted.intersection(diagnostic.functions):
             continue
         further.append(_as_error(diagnostic) if strict.intersection(diagnostic.functions) else diagnostic)
-    result = _Part(again.run if late else first.run, [], [*first.causes, *again.causes], first.workspace)
+    result = _Part(again.run if late else first.run, [], [*first.causes, *again.causes], first.workspace, first.what)
     result.run = replace(first.run, messages=(*first.run.messages, *again.run.of(GraphSeen)))
     result.diagnostics = first.diagnostics + further
     kept = [_with_regions_of(row, again.rows) for row in first.rows if not any(_same(row, other) for other in late)]
@@ -191,7 +201,8 @@ def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
 
 def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources: Sources, projects: Projects) -> Report:
     path = request.source.path
-    rows = [row for part in parts for row in part.rows]
+    settings = projects(path)
+    rows = settled([part.rows for part in parts])
     diagnostics = [diagnostic for part in parts for diagnostic in part.diagnostics]
     diagnostics += [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
     diagnostics += [directive_diagnostic(path, directive) for directive in marks.stray]
@@ -208,9 +219,11 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         path=path,
         version=request.version,
         functions=tuple(row.result for row in rows),
-        diagnostics=tuple(diagnostic.with_fixes(fixes_for(diagnostic, context)) for diagnostic in diagnostics),
+        diagnostics=tuple(
+            diagnostic.with_fixes(fixes_for(diagnostic, context) if diagnostic.path != settings.file else ()) for diagnostic in diagnostics
+        ),
         environment=next((part.run.environment for part in parts), Environment()),
-        problems=tuple(dict.fromkeys(sentence for part in parts for sentence in _problems(path, part.run))),
+        problems=tuple(dict.fromkeys(sentence for part in parts for sentence in _problems(part.what or path, part.run))),
         output="".join(part.run.output for part in parts),
         used_ignores=used_ignores,
         sources=texts,
@@ -266,12 +279,18 @@ def _fix_context(rows: Sequence[Traced], parts: Sequence[_Part], texts: dict[str
     )
 
 
-def _problems(path: str, run: Run) -> list[str]:
-    """Sentences about a run that did not end by itself, or in which something was not understood: never silent about what was not seen."""
+def _problems(what: str, run: Run) -> list[str]:
+    """Sentences about a run that did not end by itself, or in which something was not understood: never silent about what was not seen.
+
+    `what` is the file or the entry.
+    """
     if isinstance(run.end, TimedOut):
-        return [f"{path} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept."]
+        return [f"{what} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept."]
     if isinstance(run.end, WorkerDied):
-        return [f"{path}: {death_sentence(run.end)}; what was found until then is kept."]
+        return [f"{what}: {death_sentence(run.end)}; what was found until then is kept."]
     if isinstance(run.end, (NoEnvironment, Refused)):
         return [run.end.sentence]
-    return [f"{path}: {note}" for note in run.end.ended.notes]
+    ended = run.end.ended
+    failed = ended.status and what.startswith("`")  # a program that ends so by itself has its reasons; an entry should not
+    status = [f"ended with exit status {ended.status}"] if failed and not run.of(Failure) else []
+    return [f"{what}: {note}" for note in ([ended.problem] if ended.problem else status) + ended.notes]

@@ -231,8 +231,8 @@ def directive_diagnostic(path: str, directive: Directive) -> Diagnostic:
     """Says, at an example call that no run can use, what is wrong with it."""
     wrong = bool(directive.error)
     return Diagnostic(
-        id=f"directive:{path}:{directive.span.start.line}",
-        path=path,
+        id=f"directive:{directive.file or path}:{directive.span.start.line}",
+        path=directive.file or path,
         span=directive.span,
         severity=Severity.ERROR if wrong else Severity.HINT,
         kind=Kind.RAISED if wrong else Kind.NOT_ANALYSED,

@@ -29,13 +29,16 @@ class Directive:
     """An example call. `span` is the expression in the comment; `error` says why it is none.
 
     `target_line` is the line that the comment speaks of: the one right below the block of comments, whatever stands
-    there, or the comment's own line where it follows code.
+    there, or the comment's own line where it follows code. `file` is where it is written, if that is another file (the project's), and
+    `utf8` its column there in bytes.
     """
 
     expression: str
     span: Span
     target_line: int
     error: str = ""
+    file: str = ""
+    utf8: int = 0
 
 
 @dataclass(frozen=True)
@@ -149,13 +152,14 @@ def _expression(text: str) -> tuple[str, str]:
     hashes = [match.start() for match in re.finditer("#", text)]
     for end in [*hashes[:_MOST_HASHES], len(text)]:
         expression = text[:end].rstrip()
-        error = _expression_error(expression)
+        error = expression_error(expression)
         if not error:
             break
     return expression, error
 
 
-def _expression_error(text: str) -> str:
+def expression_error(text: str) -> str:
+    """Why a text is no Python expression; empty where it is one."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

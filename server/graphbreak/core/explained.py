@@ -8,6 +8,7 @@ from ..worker.protocol import Explained, Failure, Job
 from .functions import death_sentence, failure_text
 from .inputs import PlannedRun, job_for, plan_runs
 from .marks import find_marks
+from .project import Projects, no_project
 from .requests import AnalysisRequest
 from .tracing import NoEnvironment, Refused, Run, TimedOut, Tracer, WorkerDied
 
@@ -29,13 +30,16 @@ class Explanation:
     problem: str = ""
 
 
-async def explain(request: AnalysisRequest, name: str, details: list[str], tracer: Tracer, interpreter: str) -> Explanation:
+async def explain(
+    request: AnalysisRequest, name: str, details: list[str], tracer: Tracer, interpreter: str, projects: Projects = no_project
+) -> Explanation:
     """Run the file until it calls the function, and hand that call to PyTorch's explain. `details` are keys of `DETAILS`."""
-    marks = find_marks(request.source)
+    settings = projects(request.source.path)
+    marks = find_marks(request.source, settings.examples_of(request.source.path))
     if marks.problem is not None:
         return Explanation(problem=f"{request.source.path}: {marks.problem.message}")
     problem = f"Nothing in {request.source.path} is compiled under the name {name}."
-    for planned in plan_runs(request.source, marks, run_unmarked=True):
+    for planned in plan_runs(request.source, marks, True, settings.entries_of(request.source.path)):
         run = await tracer.trace(_job(request, planned, name, details), interpreter, request.settings.timeout, lambda message: None)
         found = run.of(Explained)
         report = next((message.text for message in found if message.name == "explain"), "")

@@ -204,10 +204,14 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class InputSet:
-    """One set of example inputs: where it came from (`call`, `directive`, ...) and what it looks like."""
+    """One set of example inputs: where it came from (`call`, `directive`, ...) and what it looks like.
+
+    `entry` is what was run: an entry in the project's words, or another file than the one that the function is marked in, by its path.
+    """
 
     source: str
     summary: str
+    entry: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from ..worker.protocol import CUT_OFF, BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, MarkSeen
 from .findings import FunctionResult, InputSet, Outcome
@@ -31,7 +31,7 @@ def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources)
     groups: dict[tuple[object, ...], list[MarkSeen]] = {}
     for mark in seen:
         static = _static_mark(path, planned, mark)
-        if static is None and (planned.source == "directive" or _at(path, mark, planned.elsewhere) is not None):
+        if static is None and (planned.calls or _at(path, mark, planned.elsewhere) is not None):
             continue  # another run shows it
         identity = id(static) if static is not None else (mark.place.file, mark.place.line, mark.place.column)
         groups.setdefault((identity, mark.file, mark.first_line), []).append(mark)
@@ -40,6 +40,36 @@ def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources)
     rows += [_missing(path, planned, run, mark) for mark in planned.marks if mark not in shown]
     own = [row for row in rows if row.mark is not None or row.result.outcome is not Outcome.NOT_REACHED]
     return sorted(own, key=lambda row: (row.result.mark_path != path, row.result.mark_path, row.result.mark_span, row.result.line))
+
+
+_WORST_LAST = (Outcome.TRACED, Outcome.TIMED_OUT, Outcome.RAISED, Outcome.WORKER_DIED)
+
+
+def settled(parts: Sequence[Sequence[Traced]]) -> list[Traced]:
+    """The rows of several runs as one list: of a mark that some run showed what these say, of another the reason that says most."""
+    if len(parts) == 1:
+        return list(parts[0])
+    rows: dict[tuple[object, ...], Traced] = {}
+    for row in (row for part in parts for row in part):
+        key = (*_identity(row), row.result.path, row.result.name)
+        rows[key] = _better(rows[key], row) if key in rows else row
+    shown = {_identity(row) for row in rows.values() if row.result.outcome is Outcome.TRACED}
+    return [row for row in rows.values() if row.result.outcome is Outcome.TRACED or _identity(row) not in shown]
+
+
+def _identity(row: Traced) -> tuple[object, ...]:
+    return row.result.mark_path, row.result.mark_span
+
+
+def _better(one: Traced, other: Traced) -> Traced:
+    """Of two rows of one function the one that says more, with the inputs of both."""
+
+    def place(row: Traced) -> int:
+        return _WORST_LAST.index(row.result.outcome) if row.result.outcome in _WORST_LAST else len(_WORST_LAST)
+
+    best = one if place(one) < place(other) or (one.result.outcome is Outcome.TRACED) else other
+    inputs = tuple(dict.fromkeys((*one.result.inputs, *other.result.inputs)))
+    return replace(best, result=replace(best.result, inputs=inputs))
 
 
 def _static_mark(path: str, planned: PlannedRun, seen: MarkSeen) -> Mark | None:
@@ -72,6 +102,7 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
     inlined = any(numbers & set(graph.inlined) for graph in run.of(GraphSeen))
     called = inlined or _was_called(numbers, run)
     outcome, detail = _outcome(planned, run, called, static)
+    through = entry_of(path, planned, first, static)
     own_graphs = [graph for graph in run.of(GraphSeen) if graph.mark in numbers]
     compiled = [frame for frame in run.of(FrameCompiled) if frame.mark in numbers]
     within = inlined or any((frame.file, frame.first_line) == (first.file, first.first_line) for frame in run.of(FrameCompiled))
@@ -93,12 +124,19 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
         detail=detail,
         stopped=(ended.stopped or None) if ended else None,
         fullgraph=fullgraph,
-        inputs=tuple(InputSet(planned.source, inputs) for inputs in _inputs(numbers, run)),
+        inputs=tuple(InputSet(planned.source, inputs, through) for inputs in _inputs(numbers, run)),
         graphs=0 if failed else len(own_graphs),
         ops=0 if failed else sum(frame.ops or 0 for frame in compiled),
         seconds=round(sum(frame.seconds for frame in compiled), 4),
     )
     return Traced(result, numbers, static)
+
+
+def entry_of(path: str, planned: PlannedRun, seen: MarkSeen, static: Mark | None) -> str:
+    """Through which entry a function of a run was called: the project's words, or the file that was run where it is marked in another."""
+    if planned.entry is not None:
+        return planned.entry.text
+    return path if static is None and seen.place.file != path else ""
 
 
 def _is_disabled_above(source: SourceFile | None, mark: Mark) -> bool:
@@ -123,7 +161,7 @@ def _missing(path: str, planned: PlannedRun, run: Run, mark: Mark) -> Traced:
     outcome, detail = _outcome(planned, run, False, mark)
     if _is_traced_over(path, mark, run):
         outcome, detail = Outcome.TRACED, "inside a compiled function, where `torch.compile` does nothing more"
-    elif outcome is Outcome.NOT_REACHED and planned.source == "call":
+    elif outcome is Outcome.NOT_REACHED and not planned.calls and planned.entry is None:
         detail = "the line that compiles it was not run" if mark.form is not MarkForm.DECORATOR else detail
     fullgraph = bool(mark.options.fullgraph)
     return Traced(FunctionResult(path, mark.name, mark.line, path, mark.span, outcome, detail, fullgraph=fullgraph), frozenset(), mark)
@@ -153,6 +191,8 @@ def _outcome(planned: PlannedRun, run: Run, called: bool, mark: Mark | None) -> 
         )
     if called:
         return Outcome.TRACED, ""
+    if end.ended.problem:
+        return Outcome.NO_ENVIRONMENT, end.ended.problem
     return _not_called(planned, run, mark)
 
 
@@ -162,14 +202,16 @@ def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outco
     ]
     if failures:
         text = failure_text(failures[0])
-        if planned.source == "directive" and failures[0].directive >= 0:
+        if planned.calls and failures[0].directive >= 0:
             return Outcome.NO_INPUTS, f"its example call raised {text}"
         return Outcome.RAISED, f"the program raised {text} before it was called"
-    if planned.source == "directive":
+    if planned.calls:
         return Outcome.NOT_REACHED, "its example call ran without calling it"
     status = run.end.ended.status if isinstance(run.end, Finished) else 0
     if status:
         return Outcome.NOT_REACHED, f"the program ended with exit status {status} before it was called"
+    if planned.entry is not None:
+        return Outcome.NOT_REACHED, f"`{planned.entry.text}` does not call it"
     return Outcome.NOT_REACHED, "nothing in this file calls it"
 
 

@@ -1,15 +1,17 @@
 """Where example inputs come from: which runs of a file show its marks, in the order of the sources.
 
-The sources that exist now are `directive` (example calls in comments) and `call` (running the file itself). A further source is one
-more function in `_SOURCES`: it looks at the marks that no earlier source has taken, and takes those that it can show.
+The sources that exist now are `directive` (example calls in comments), `project` (example calls and entries in pyproject.toml) and `call`
+(running the file itself). A further source is one more function in `_SOURCES`: it looks at the marks that no earlier source has taken, and
+says with which runs it can show some of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..worker.protocol import ExampleCall, Job, KnownMark
+from .entries import Entry, EntryKind
 from .marks import Directive, Mark, MarkForm, Marks
 from .requests import AnalysisRequest
 from .source import SourceFile
@@ -19,7 +21,8 @@ from .source import SourceFile
 class PlannedRun:
     """One run of the file: from which source, with which example calls (none: as a program), and for which marks.
 
-    `owners` has the mark that each call stands above, `elsewhere` the marks that an earlier run shows.
+    `owners` has the mark that each call stands above, `elsewhere` the marks that an earlier run shows. `entry` says how the file is run,
+    where it is not as a program without arguments.
     """
 
     source: str
@@ -27,17 +30,40 @@ class PlannedRun:
     calls: tuple[ExampleCall, ...] = ()
     owners: tuple[Mark, ...] = ()
     elsewhere: tuple[Mark, ...] = ()
+    entry: Entry | None = None
+
+    @property
+    def settles(self) -> bool:
+        """Whether its marks need no further source even if it does not come to them: their own example calls are right, or an error."""
+        return bool(self.calls)
+
+    def after(self, shown: Iterable[Mark]) -> PlannedRun | None:
+        """The run once some marks are shown; None when it was for these alone."""
+        elsewhere = tuple(dict.fromkeys((*self.elsewhere, *shown)))
+        left = tuple(mark for mark in self.marks if mark not in elsewhere)
+        return replace(self, marks=left, elsewhere=elsewhere) if left or not self.marks else None
 
 
-def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False) -> list[PlannedRun]:
-    """The runs that a file needs. `run_unmarked` runs it as a program even where its source shows no mark."""
+@dataclass(frozen=True)
+class Given:
+    """What inputs can be taken from: the file, and what is known beside it. What a further source needs to know is a field here."""
+
+    source: SourceFile
+    entries: Sequence[Entry] = ()
+
+
+def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False, entries: Sequence[Entry] = ()) -> list[PlannedRun]:
+    """The runs that a file needs, in order; those behind one that does not settle its marks are for what that leaves (see `after`).
+
+    `run_unmarked` runs it as a program even where its source shows no mark; `entries` are the ways to run this file that its project names.
+    """
+    given = Given(source, entries)
     left = [mark for mark in marks.marks if not mark.options.disabled]
     runs: list[PlannedRun] = []
     for plan in _SOURCES:
-        run = plan(source, left)
-        if run is not None:
-            runs.append(replace(run, elsewhere=tuple(mark for earlier in runs for mark in earlier.marks)))
-            left = [mark for mark in left if mark not in run.marks]
+        for run in plan(given, left):
+            runs.append(replace(run, elsewhere=tuple(mark for earlier in runs if earlier.settles for mark in earlier.marks)))
+            left = [mark for mark in left if not (run.settles and mark in run.marks)]
     if not runs and run_unmarked and not marks.problem:
         runs.append(PlannedRun("call", ()))
     return runs
@@ -63,7 +89,7 @@ def _narrowed(run: PlannedRun, name: str) -> PlannedRun:
 
 def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
     """What a worker is asked for a planned run of the request's file."""
-    path = request.source.path
+    path, entry = request.source.path, planned.entry
     return Job(
         path=path,
         text=request.source.text,
@@ -71,21 +97,30 @@ def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
         overlay={**request.overlay, path: request.source.text},
         calls=list(planned.calls),
         marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
+        arguments=list(entry.arguments) if entry is not None else [],
+        function=entry.target if entry is not None and entry.kind is EntryKind.FUNCTION else "",
+        tests=[entry.test_id] if entry is not None and entry.kind is EntryKind.TEST else [],
     )
 
 
-def _from_directives(source: SourceFile, marks: list[Mark]) -> PlannedRun | None:
+def _from_directives(given: Given, marks: list[Mark]) -> list[PlannedRun]:
+    return _example_calls(given.source, "directive", [(mark, one) for mark in marks for one in mark.directives if not one.file])
+
+
+def _from_examples(given: Given, marks: list[Mark]) -> list[PlannedRun]:
+    return _example_calls(given.source, "project", [(mark, one) for mark in marks for one in mark.directives if one.file])
+
+
+def _example_calls(source: SourceFile, origin: str, written: Iterable[tuple[Mark, Directive]]) -> list[PlannedRun]:
     calls, owners = [], []
-    for mark in marks:
-        for directive in mark.directives:
-            if not directive.error:
-                start = directive.span.start
-                utf8 = len(source.line(start.line)[: start.column].encode("utf-8", "surrogatepass"))
-                path, options = _to_compile(mark, directive), mark.options
-                calls.append(ExampleCall(directive.expression, start.line + 1, utf8, path, bool(options.fullgraph), options.dynamic))
-                owners.append(mark)
-    taken = tuple(dict.fromkeys(owners))
-    return PlannedRun("directive", taken, tuple(calls), tuple(owners)) if calls else None
+    for mark, directive in written:
+        if not directive.error:
+            start, options = directive.span.start, mark.options
+            utf8 = directive.utf8 if directive.file else len(source.line(start.line)[: start.column].encode("utf-8", "surrogatepass"))
+            to_compile, fullgraph = _to_compile(mark, directive), bool(options.fullgraph)
+            calls.append(ExampleCall(directive.expression, start.line + 1, utf8, to_compile, fullgraph, options.dynamic, directive.file))
+            owners.append(mark)
+    return [PlannedRun(origin, tuple(dict.fromkeys(owners)), tuple(calls), tuple(owners))] if calls else []
 
 
 def _to_compile(mark: Mark, directive: Directive) -> str:
@@ -94,9 +129,24 @@ def _to_compile(mark: Mark, directive: Directive) -> str:
     return mark.name if mark.form is MarkForm.DIRECTIVE or above_definition else ""
 
 
-def _from_the_program(source: SourceFile, marks: list[Mark]) -> PlannedRun | None:
-    called = tuple(mark for mark in marks if mark.form is not MarkForm.DIRECTIVE)
-    return PlannedRun("call", called) if called else None
+def _from_entries(given: Given, marks: list[Mark]) -> list[PlannedRun]:
+    return [PlannedRun(entry.source, _compiled_by_the_source(marks), entry=entry) for entry in given.entries]
 
 
-_SOURCES: tuple[Callable[[SourceFile, list[Mark]], PlannedRun | None], ...] = (_from_directives, _from_the_program)
+def _from_the_program(given: Given, marks: list[Mark]) -> list[PlannedRun]:
+    """The file as a program, unless the project says with which arguments that is."""
+    called = _compiled_by_the_source(marks)
+    told = any(entry.kind is EntryKind.SCRIPT for entry in given.entries)
+    return [PlannedRun("call", called)] if called and not told else []
+
+
+def _compiled_by_the_source(marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    return tuple(mark for mark in marks if mark.form is not MarkForm.DIRECTIVE)
+
+
+_SOURCES: tuple[Callable[[Given, list[Mark]], list[PlannedRun]], ...] = (
+    _from_directives,
+    _from_examples,
+    _from_entries,
+    _from_the_program,
+)

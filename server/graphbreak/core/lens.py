@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .findings import FunctionResult, InputSet, Outcome
 
 SEPARATOR = " · "
@@ -54,9 +56,21 @@ def _inputs(inputs: tuple[InputSet, ...]) -> str:
     text = last.summary or "no arguments"
     if len(text) > _LONGEST_INPUTS:
         text = text[: _LONGEST_INPUTS - 1].rstrip(", ") + "…"
-    origin = "a guess" if last.source == "inferred" else f"from {last.source}"
     more = len(inputs) - 1
-    return f"{text} ({origin})" + (f" and {_count(more, 'more set')}" if more else "")
+    return f"{text} ({origin(last)})" + (f" and {_count(more, 'more set')}" if more else "")
+
+
+def _file_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2]
+
+
+def origin(inputs: InputSet, show: Callable[[str], str] = _file_name) -> str:
+    """Where a set of inputs came from, in words; `show` is how a path is written."""
+    if inputs.source == "inferred":
+        return "a guess"
+    if not inputs.entry:
+        return f"from {inputs.source}"
+    return f"from {show(inputs.entry)}" if inputs.source == "call" else f"from {inputs.source}: {inputs.entry}"
 
 
 def _count(number: int, word: str) -> str:

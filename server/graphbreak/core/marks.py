@@ -10,6 +10,7 @@ from enum import Enum
 
 from .comments import WORD, Directive, Ignore, read_comments
 from .compilers import MarkOptions, Resolver, compiled_argument, with_keywords
+from .examples import Example
 from .outline import Outline, Site, outline
 from .recovery import SyntaxProblem, parse
 from .scopes import Definition
@@ -68,16 +69,20 @@ class Marks:
     problem: SyntaxProblem | None = None
 
 
-def find_marks(source: SourceFile) -> Marks:
-    """The marks of a file, in the order of their places; of the parts that parse, where it has syntax errors. Never raises."""
-    if "compile" not in source.text and WORD not in source.text:
+def find_marks(source: SourceFile, examples: Sequence[Example] = ()) -> Marks:
+    """The marks of a file, in the order of their places; of the parts that parse, where it has syntax errors. Never raises.
+
+    `examples` are the example calls that its project has for it, which count as comments above their functions do.
+    """
+    if "compile" not in source.text and WORD not in source.text and not examples:
         return Marks()
     parsed = parse(source)
     comments = read_comments(source)
     reader = _Reader(parsed.source, outline(parsed.tree))
     found = [*reader.decorated(), *reader.called()]
-    subjects = reader.subjects({directive.target_line for directive in comments.directives}, found)
-    marks, stray = _attach(found, subjects, comments.directives)
+    directives = [*comments.directives, *map(reader.directive, examples)]
+    subjects = reader.subjects({directive.target_line for directive in directives}, found)
+    marks, stray = _attach(found, subjects, directives)
     return Marks(marks, comments.ignores, stray, parsed.problem)
 
 
@@ -108,7 +113,8 @@ def _attach(
 
 
 def _with_directives(mark: Mark, directives: Sequence[Directive]) -> Mark:
-    span = directives[0].span if mark.unmarked else mark.span
+    own = [directive.span for directive in directives if not directive.file]
+    span = own[0] if mark.unmarked and own else mark.span
     return replace(mark, span=span, directives=tuple(directives))
 
 
@@ -160,6 +166,14 @@ class _Reader:
                 result[line] = of_definition.get(definition) or [self._of_definition(MarkForm.DIRECTIVE, definition, None, MarkOptions())]
                 of_definition[definition] = result[line]
         return result
+
+    def directive(self, example: Example) -> Directive:
+        """An example call of the project as if it stood above the function that it names."""
+        defined = (definition.node.lineno - 1 for definition in self._parts.definitions.values() if definition.name == example.name)
+        assigned = (site.line for target, site in self._parts.assignments if ast.unparse(target) == example.name)
+        line = next((line for lines in (defined, assigned) for line in lines), -1)
+        error = example.error or ("" if line >= 0 else f"There is no `{example.name}` in {example.path}.")
+        return Directive(example.expression, example.span, line, error, example.file, example.utf8)
 
     def _of_definition(self, form: MarkForm, definition: Definition, span: Span | None, options: MarkOptions) -> _Found:
         line, name_span = self._defined_at(definition)

@@ -6,16 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .entries import Entry
+from .examples import Example, Surroundings, read_entries, read_examples
 from .findings import Report
 from .globs import matches
 from .ignores import is_code, no_code
+from .source import SourceFile
 
 FILE_NAME = "pyproject.toml"
 
 ALL = "*"
 """In place of a code: whatever it is."""
 
-NOT_YET = frozenset({"examples", "entries", "sandbox", "severity"})
+NOT_YET = frozenset({"sandbox", "severity"})
 """Keys that are spoken for and that this version does not read."""
 
 
@@ -33,6 +36,16 @@ class ProjectSettings:
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Patterns for paths below `folder`, each with its codes."""
     problems: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+    def examples_of(self, path: str) -> list[Example]:
+        """The example calls for functions of a file."""
+        return [example for example in self.examples if example.path == _plain(path)]
+
+    def entries_of(self, path: str) -> list[Entry]:
+        """The ways to run a file."""
+        return [entry for entry in self.entries if entry.path == _plain(path)]
 
     def hides(self, path: str, code: str) -> bool:
         """Whether diagnostics of a code are to be ignored in a file."""
@@ -40,7 +53,7 @@ class ProjectSettings:
         if wanted.intersection(self.ignore):
             return True
         below = self.folder.rstrip("/") + "/"
-        plain = path.replace("\\", "/")
+        plain = _plain(path)
         return plain.startswith(below) and any(
             wanted.intersection(codes) and matches(plain[len(below) :], pattern) for pattern, codes in self.per_file_ignores
         )
@@ -62,23 +75,31 @@ def with_project(report: Report, projects: Projects) -> Report:
     return replace(report, problems=(*report.problems, *problems), settings_problems=problems)
 
 
-def read_project(file: str, table: object) -> ProjectSettings:
-    """The settings in the `[tool.graphbreak]` table of a file."""
-    folder = file.replace("\\", "/").rpartition("/")[0]
+def read_project(file: str, table: object, text: str = "", exists: Callable[[str], bool] = lambda path: True) -> ProjectSettings:
+    """The settings in the `[tool.graphbreak]` table of a file: `text` is all of it. `exists` says whether there is a file at a path."""
+    folder = _plain(file).rpartition("/")[0]
+    where = Surroundings(SourceFile(file, text), exists)
     if not isinstance(table, Mapping):
         return ProjectSettings(file, folder, problems=(f"{file}: tool.graphbreak must be a table.",))
     known: dict[str, Any] = {}
     problems: list[str] = []
     for key, value in table.items():
-        if key in _READERS:
-            field, read = _READERS[key]
+        if key in _READERS or key in _PLACED_READERS:
             try:
-                known[field] = read(value, problems)
+                if key in _READERS:
+                    field, read = _READERS[key]
+                    known[field] = read(value, problems)
+                else:
+                    known[key] = _PLACED_READERS[key](value, problems, where)
             except TypeError as error:
                 problems.append(f"tool.graphbreak.{key} is ignored: {error}")
         elif key not in NOT_YET:
             problems.append(f"tool.graphbreak has no setting `{key}`; it is ignored")
     return ProjectSettings(file, folder, problems=tuple(f"{file}: {problem}." for problem in problems), **known)
+
+
+def _plain(path: str) -> str:
+    return path.replace("\\", "/")
 
 
 def _read_codes(value: object, problems: list[str]) -> tuple[str, ...]:
@@ -106,3 +127,6 @@ _READERS: dict[str, tuple[str, Callable[[object, list[str]], Any]]] = {
     "per-file-ignores": ("per_file_ignores", _read_per_file),
 }
 """For each key its field and its reader, which gets a list for sentences about parts of the value."""
+
+_PLACED_READERS: dict[str, Callable[[object, list[str], Surroundings], Any]] = {"examples": read_examples, "entries": read_entries}
+"""The same for those that need to know where they are written; the field has the key's name."""

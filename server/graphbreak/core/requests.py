@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from .entries import Entry
 from .findings import Report
 from .source import SourceFile
 
@@ -60,6 +61,8 @@ class AnalysisRequest:
     """Run the file even where its source shows no mark (a file that the user named)."""
     only: str = ""
     """The name of the one marked function that is asked for: runs that do not show it are left out."""
+    entries: tuple[Entry, ...] = ()
+    """How to run the file, in place of the ways that its project names."""
 
 
 class Analyser(Protocol):

@@ -45,7 +45,8 @@ class Engine:
     async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
         """PyTorch's own explain report for the call that a file makes of a function."""
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
-        return await explain(request, name, details, _Tracer(self, trusted=request.settings.trusted), interpreter)
+        projects = ProjectReader((request.root, *request.roots))
+        return await explain(request, name, details, _Tracer(self, trusted=request.settings.trusted), interpreter, projects)
 
     async def prepare(self, interpreter: str) -> PreparedParent:
         """The parent of an interpreter, started if there is none. Raises CannotStart."""

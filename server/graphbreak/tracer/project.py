@@ -50,11 +50,12 @@ def read_file(path: str) -> ProjectSettings | None:
     """What a pyproject.toml sets for us; None where there is none, or where it is about other tools only."""
     try:
         with open(path, "rb") as file:
-            tool = tomllib.load(file).get("tool", {})
+            text = file.read().decode("utf-8")
+        tool = tomllib.loads(text).get("tool", {})
     except FileNotFoundError:
         return None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         return ProjectSettings(path, problems=(f"{path} is not valid TOML, so its settings are not used: {error}.",))
     except OSError as error:
         return ProjectSettings(path, problems=(f"{path} cannot be read, so its settings are not used: {error.strerror}.",))
-    return read_project(path, tool["graphbreak"]) if isinstance(tool, dict) and "graphbreak" in tool else None
+    return read_project(path, tool["graphbreak"], text, os.path.isfile) if isinstance(tool, dict) and "graphbreak" in tool else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
+import inspect
+import operator
 import os
 import sys
 import threading
@@ -11,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import overlay, stacks, user_module
+from . import overlay, stacks, testing, user_module
 from .protocol import Ended, ExampleCall, Failure, Job, Message, Place
 from .recorder import Recorder
 
@@ -34,12 +37,12 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
 
     recording = session.Session(recorder, stop)
     _prepare(job)
-    status = 0
+    status, problem = 0, ""
     try:
         if job.calls:
             _run_calls(job, recorder, recording)
         else:
-            user_module.run(job.path, job.text, "__main__")
+            problem = _run_program(job, lambda error: _report(recorder, recording, error), recorder.notes)
         _finish_program()
     except SystemExit as error:
         status = _exit_status(error)
@@ -48,16 +51,34 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     except BaseException as error:
         status = 1
         _report(recorder, recording, error)
-    _leave(recorder, job, status)
+    _leave(recorder, job, status, problem=problem)
 
 
 def _prepare(job: Job) -> None:
     os.chdir(job.root)
-    sys.argv = [job.path]
+    sys.argv = [job.path, *job.arguments]
     user_module.set_import_path(job.path, job.root)
     overlay.install(job.overlay)
     # The worker's own __main__ must not be what the program, or pickle, finds there.
     sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+def _run_program(job: Job, raised: Callable[[BaseException], None], notes: list[str]) -> str:
+    """Run the file as a program, or call the function or run the tests that the job names. Returns why that is not possible, or nothing."""
+    if job.tests:
+        return testing.run(job.tests, raised, notes)
+    if not job.function:
+        user_module.run(job.path, job.text, "__main__")
+        return ""
+    module = user_module.run(job.path, job.text, user_module.module_name(job.path))
+    try:
+        function = operator.attrgetter(job.function)(module)
+    except AttributeError:
+        return f"There is no `{job.function}` in {job.path}."
+    result = function()
+    if inspect.iscoroutine(result):
+        asyncio.run(result)
+    return ""
 
 
 def _run_calls(job: Job, recorder: Recorder, recording: Session) -> None:
@@ -77,7 +98,7 @@ def _run_calls(job: Job, recorder: Recorder, recording: Session) -> None:
                     continue
                 compiled.add(call.compile_path)
             recorder.recording = True
-            user_module.evaluate(call.expression, job.path, call.line, call.column, module.__dict__)
+            user_module.evaluate(call.expression, call.file or job.path, call.line, call.column, module.__dict__)
         except SystemExit as error:
             _report(recorder, recording, error, index)
         except BaseException as error:
@@ -107,7 +128,7 @@ def _compile(module: types.ModuleType, call: ExampleCall) -> bool:
 def _unreachable(recorder: Recorder, job: Job, index: int) -> None:
     call = job.calls[index]
     end = call.column + len(call.expression.encode("utf-8", "surrogatepass"))
-    place = Place(job.path, call.line, "<module>", call.line, call.column, end)
+    place = Place(call.file or job.path, call.line, "<module>", call.line, call.column, end)
     recorder.send(
         Failure("NameError", f"`{call.compile_path}` cannot be reached from the top level of the module", [place], directive=index)
     )
@@ -145,10 +166,10 @@ def _finish_program() -> None:
     atexit._run_exitfuncs()
 
 
-def _leave(recorder: Recorder, job: Job, status: int, stopped: str = "") -> NoReturn:
+def _leave(recorder: Recorder, job: Job, status: int, stopped: str = "", problem: str = "") -> NoReturn:
     """Say that it is over and go at once: the interpreter's own teardown costs seconds and can hang."""
     files = _workspace_files(job)
-    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes, dict(recorder.runs)))
+    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes, dict(recorder.runs), problem))
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

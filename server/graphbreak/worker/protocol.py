@@ -67,7 +67,7 @@ class ExampleCall:
     """A directive: an example call to evaluate in the module, at its own place in the file (1-based line, UTF-8 column).
 
     `compile_path` names the object to compile first (`Net.forward`), or is empty where the source compiles it itself; `fullgraph` and
-    `dynamic` are for that.
+    `dynamic` are for that. `file` is where it is written, if that is not the module's own file.
     """
 
     expression: str
@@ -76,6 +76,7 @@ class ExampleCall:
     compile_path: str = ""
     fullgraph: bool = False
     dynamic: typing.Optional[bool] = None
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class Job:
     Without `calls` it runs as `__main__` and everything is recorded; with them it is imported under its own name, and only
     the calls are recorded. `overlay` has unsaved texts by path. `honour_fullgraph` false compiles as if `fullgraph=True` were not there.
     `quiet_seconds` and `quiet_calls` say when a program that has shown its marks enough is ended. `explain` is the qualified name of a
-    function whose first call goes to `torch._dynamo.explain`; `details` are the kinds of artifacts to send with it.
+    function whose first call goes to `torch._dynamo.explain`; `details` are the kinds of artifacts to send with it. `arguments` are the
+    program's own; with `function` (a qualified name) the file is imported and that is called; with `tests` pytest runs these ids.
     """
 
     path: str
@@ -108,6 +110,9 @@ class Job:
     quiet_calls: int = 32
     explain: str = ""
     details: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    function: str = ""
+    tests: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -237,7 +242,7 @@ class Failure:
 @dataclass(frozen=True)
 class Ended:
     """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
-    graph of each compile was run."""
+    graph of each compile was run. `problem` is a sentence where it could not be run as asked."""
 
     status: int
     files: list[str]
@@ -245,6 +250,7 @@ class Ended:
     stopped: str = ""
     notes: list[str] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
 
 
 @dataclass(frozen=True)

@@ -275,7 +275,10 @@ def _fix_context(rows: Sequence[Traced], parts: Sequence[_Part], texts: dict[str
             for file, line in graph.lines:
                 captured.setdefault(str(file), set()).add(int(line) - 1)
     return FixContext(
-        texts, {path: frozenset(lines) for path, lines in marked.items()}, {path: frozenset(lines) for path, lines in captured.items()}
+        texts,
+        {path: frozenset(lines) for path, lines in marked.items()},
+        {path: frozenset(lines) for path, lines in captured.items()},
+        {(row.result.path, row.result.line): frozenset(one.summary for one in row.result.inputs) for row in rows if row.result.inputs},
     )
 
 

@@ -19,6 +19,7 @@ from .model import FixContext, Fixer
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
+from .where_branch import where_branch
 
 __all__ = ["FIXERS", "FixContext", "Row", "fixes_for"]
 
@@ -44,6 +45,7 @@ FIXERS = (
     Row("reorder output", reorder_output, _BROKEN),
     Row("guard output", guard_output, _BROKEN),
     Row("remove output", remove_output, _BROKEN),
+    Row("branch", where_branch, _BROKEN),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),

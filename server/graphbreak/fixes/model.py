@@ -19,6 +19,8 @@ class FixContext:
     """For each path the 0-based `def` lines of the functions that are marked for compile."""
     captured: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """For each path the 0-based lines whose operations went into a graph."""
+    inputs: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
+    """For marked functions, by path and 0-based `def` line: what their calls were given, as people read it (`x: f32[8, 16], n: 3`)."""
 
 
 Fixer = Callable[[Diagnostic, FixContext], Fix | None]

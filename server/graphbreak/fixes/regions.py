@@ -29,14 +29,8 @@ def broken_place(diagnostic: Diagnostic, context: FixContext) -> Place | None:
     It cannot where the code is disabled already, where `fullgraph=True` forbids every break, and where the line is
     not compiled itself but only calls the compiled library code that broke.
     """
-    source = context.sources.get(diagnostic.path)
-    right_kind = diagnostic.kind in (Kind.BREAK, Kind.SKIPPED) and diagnostic.severity is not Severity.ERROR
-    if source is None or not right_kind or not diagnostic.code.startswith("GB") or diagnostic.code in DISABLED_ALREADY:
-        return None
-    place = locate(source, diagnostic.span)
-    if place is None or place.function is None or not _is_compiled(place.function, diagnostic, context):
-        return None
-    return place
+    right_kind = diagnostic.severity is not Severity.ERROR and diagnostic.code.startswith("GB")
+    return compiled_place(diagnostic, context) if right_kind else None
 
 
 def compiled_place(diagnostic: Diagnostic, context: FixContext) -> Place | None:

@@ -1,0 +1,103 @@
+"""Compute both sides of an `if` and choose by the condition: `torch.where`.
+
+Before:
+
+    if y.sum() > 0:
+        y = y * 2
+    else:
+        y = y - 1
+
+After:
+
+    y = torch.where(y.sum() > 0, y * 2, y - 1)
+
+An `elif` becomes a `torch.where` in the other's place; without `else` a name keeps its value; several names get a line each, and the
+condition a name of its own. In `if setting and y.sum() > 0:` the setting stays a question of Python.
+
+When it is not safe: both sides are computed now. It is called safe only where the text shows that they are tensors of one shape and
+type, over the same operands, by operations with finite slopes (else a side that is not taken could give its operands a gradient that is
+not a number, or one where there was none), and that the condition has one element. Else it changes behaviour. It is not offered where a
+side does more than assign names, draws random numbers, calls the user's own code or does much work.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..core.findings import Diagnostic, Fix, Safety
+from ..core.places import node_span
+from ..core.source import Edit, Position, SourceFile, Span
+from .branches import Branch, branch_at
+from .choices import Unfit, chosen
+from .conditions import is_static
+from .edits import finished, indent_unit, indentation, shortened
+from .model import FixContext
+from .syntax import first_line, last_line
+from .tokens import line_tokens
+
+
+def where_branch(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
+    """Replace an `if` that only assigns names."""
+    branch = branch_at(diagnostic, context)
+    if branch is None or not isinstance(branch.node, ast.If):
+        return None
+    try:
+        return _replaced(branch, branch.node)
+    except Unfit:
+        return None
+
+
+def _replaced(branch: Branch, node: ast.If) -> Fix | None:
+    source = branch.place.source
+    setting, test = _settings(source, node.test) if not node.orelse else ("", node.test)
+    choice = chosen(branch, node, test)
+    start = node_span(source, node).start
+    if source.line(start.line)[: start.column].strip():
+        raise Unfit  # it shares its line with another statement
+    indent, is_elif = indentation(source.line(start.line)), source.slice(Span(start, Position(start.line, start.column + 4))) == "elif"
+    if is_elif and setting:
+        raise Unfit
+    head = {True: "else:", False: f"if {setting}:"}[is_elif] if is_elif or setting else ""
+    inner = indent + indent_unit_of(branch, indent) if head else indent
+    lines = [indent + head] if head else []
+    lines += [inner + comment for comment in _comments(source, node)]
+    lines += [inner + line for line in choice.lines]
+    span = Span(Position(start.line, 0), Position(last_line(node), len(source.line(last_line(node)))))
+    title = f"Compute both sides and choose by `{shortened(source.slice(node_span(source, test)), 30)}` ({branch.torch}.where)"
+    safety = Safety.SAFE if choice.safe else Safety.CHANGES_BEHAVIOUR
+    return finished(title, source, (*branch.imports, Edit(span, source.newline.join(lines))), safety)
+
+
+def indent_unit_of(branch: Branch, indent: str) -> str:
+    """One more level than the branch itself, as its own body shows it."""
+    node = branch.node
+    if isinstance(node, ast.If) and first_line(node.body[0]) > node.lineno - 1:
+        own = indentation(branch.place.source.line(first_line(node.body[0])))
+        return own[len(indent) :] or "    "
+    return indent_unit(branch.place.top, branch.place.source)
+
+
+def _settings(source: SourceFile, test: ast.expr) -> tuple[str, ast.expr]:
+    """The part of an `and` that is no question of data, as text, and the part that is."""
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And) or not is_static(test.values[0]):
+        return "", test
+    count = next((i for i, value in enumerate(test.values) if not is_static(value)), len(test.values))
+    static, rest = test.values[:count], test.values[count:]
+    if not rest:
+        raise Unfit
+    text = source.slice(Span(node_span(source, static[0]).start, node_span(source, static[-1]).end))
+    if text.count("(") != text.count(")"):
+        raise Unfit
+    if len(rest) == 1:
+        return text, rest[0]
+    dynamic = ast.copy_location(ast.BoolOp(ast.And(), rest), rest[0])
+    dynamic.end_lineno, dynamic.end_col_offset = rest[-1].end_lineno, rest[-1].end_col_offset
+    return text, dynamic
+
+
+def _comments(source: SourceFile, node: ast.If) -> list[str]:
+    """The comments on the lines of a statement, which stay above what replaces it."""
+    tokens = line_tokens(source.lines)
+    if tokens is None:
+        raise Unfit
+    return [tokens.comments[line][1] for line in range(first_line(node), last_line(node) + 1) if line in tokens.comments]

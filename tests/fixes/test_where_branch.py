@@ -1,0 +1,120 @@
+"""An `if` whose sides only assign names becomes a choice of values."""
+
+from __future__ import annotations
+
+import pytest
+
+from branch_programs import fixed, in_function
+
+SAFE = {
+    "two sides": (
+        "y = x.sin()\nif «y.sum() > 0»:\n    y = y * 2\nelse:\n    y = y - 1",
+        "y = x.sin()\ny = torch.where(y.sum() > 0, y * 2, y - 1)",
+    ),
+    "no else": ("if «x.sum() > 0»:\n    x = x * 2", "x = torch.where(x.sum() > 0, x * 2, x)"),
+    "negated": ("if not «x.any()»:\n    x = x + 1", "x = torch.where(x.any(), x, x + 1)"),
+    "elif": (
+        "if «x.sum() > 0»:\n    y = x * 2\nelif x.sum() < -1:\n    y = x * 3\nelse:\n    y = x",
+        "y = torch.where(x.sum() > 0, x * 2, torch.where(x.sum() < -1, x * 3, x))",
+    ),
+    "the elif alone": (
+        "if n > 1:\n    y = x\nelif «x.sum() < -1»:\n    y = x * 3\nelse:\n    y = x",
+        "if n > 1:\n    y = x\nelse:\n    y = torch.where(x.sum() < -1, x * 3, x)",
+    ),
+    "two conditions": (
+        "if «x.sum() > 0» and x.mean() < 5:\n    x = -x",
+        "x = torch.where(torch.logical_and(x.sum() > 0, x.mean() < 5), -x, x)",
+    ),
+    "a chain": ("if «0 < x.sum() < 5»:\n    x = -x", "x = torch.where(torch.logical_and(0 < x.sum(), x.sum() < 5), -x, x)"),
+    "not one of two": ("if «x.any()» or not x.all():\n    x = -x", "x = torch.where(torch.logical_or(x.any(), ~x.all()), -x, x)"),
+    "truth of a number": ("if «x.sum()»:\n    x = -x", "x = torch.where(x.sum() != 0, -x, x)"),
+    "builtin any": ("if «any(x > 0)»:\n    x = -x", "x = torch.where((x > 0).any(), -x, x)"),
+    "item": ("if «x.sum().item()» > 0.5:\n    x = -x", "x = torch.where(x.sum() > 0.5, -x, x)"),
+    "several names": (
+        "a = x.sin()\nb = x.cos()\nif «x.sum() > 0»:\n    a = a * 2\n    b = a + b\n",
+        "a = x.sin()\nb = x.cos()\ncondition = x.sum() > 0\na = torch.where(condition, a * 2, a)\nb = torch.where(condition, a + b, b)\n",
+    ),
+    "a helping name": (
+        "if «torch.isinf(x).any()»:\n    top = torch.finfo(x.dtype).max\n    x = torch.clamp(x, min=-top, max=top)",
+        "condition = torch.isinf(x).any()\ntop = torch.finfo(x.dtype).max\n"
+        "x = torch.where(condition, torch.clamp(x, min=-top, max=top), x)",
+    ),
+    "a setting first": (
+        "if x.dtype == torch.float32 and «(x > 9).any()»:\n    x = x.clamp(max=9)",
+        "if x.dtype == torch.float32:\n    x = torch.where((x > 9).any(), x.clamp(max=9), x)",
+    ),
+    "comments": (
+        "if «x.sum() > 0»:  # positive\n    # doubled\n    x = x * 2",
+        "# positive\n# doubled\nx = torch.where(x.sum() > 0, x * 2, x)",
+    ),
+    "in a loop": (
+        "for i in range(3):\n    if «x.sum() > i»:\n        x = x * 2",
+        "for i in range(3):\n    x = torch.where(x.sum() > i, x * 2, x)",
+    ),
+    "augmented": ("y = x * 2\nif «y.sum() > 0»:\n    y += x", "y = x * 2\ny = torch.where(y.sum() > 0, y + x, y)"),
+}
+
+
+@pytest.mark.parametrize("name", SAFE)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_both_sides_are_computed(name: str, newline: str) -> None:
+    before, after = SAFE[name]
+    wanted = in_function(after + "\nreturn x").replace("\n", newline)
+    assert fixed(in_function(before + "\nreturn x"), "branch", newline=newline) == (wanted, True)
+    tabs = fixed(in_function(before + "\nreturn x").replace("    ", "\t"), "branch", newline=newline)
+    assert tabs == (wanted.replace("    ", "\t"), True)
+
+
+UNSURE = {
+    "another shape": "if «x.sum() > 0»:\n    x = x + w",
+    "a steep side": "if «x.sum() > 0»:\n    x = x.sqrt()",
+    "division by a tensor": "if «x.sum() > 0»:\n    x = w / x\nelse:\n    x = w * x",
+    "another type": "if «x.sum() > 0»:\n    y = x > 0\nelse:\n    y = x",
+    "no gradient on one side": "if «x.sum() > 0»:\n    x = torch.zeros_like(x)",
+    "numbers": "if «x.sum() > 0»:\n    s = 2.0\nelse:\n    s = 1.0",
+    "a condition with dimensions": "if «x > 0»:\n    w = w * 2",
+    "a number that rounds": "if «x.sum().item()» > 0.1:\n    x = -x",
+}
+
+
+@pytest.mark.parametrize("name", UNSURE)
+def test_it_says_so_where_it_cannot_know(name: str) -> None:
+    found = fixed(in_function(UNSURE[name] + "\nreturn x", "x, w"), "branch")
+    assert found is not None
+    assert not found[1]
+    assert "torch.where(" in found[0]
+
+
+def test_the_type_of_an_argument_is_that_of_the_traced_calls() -> None:
+    text = in_function("if «x.sum() > 0»:\n    x = x * 2\nreturn x")
+    assert [(fixed(text, "branch", inputs=inputs) or ("", None))[1] for inputs in ("x: f32[4]", "x: bf16[]", "x: bool[4]", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+NOTHING = {
+    "print": "if «x.sum() > 0»:\n    print(x)",
+    "in place": "if «x.sum() > 0»:\n    x.add_(1)",
+    "in place on an argument": "if «x.sum() > 0»:\n    x += 1",
+    "attribute": "if «x.sum() > 0»:\n    self.y = x",
+    "unknown call": "if «x.sum() > 0»:\n    x = helper(x)",
+    "random": "if «x.sum() > 0»:\n    x = torch.dropout(x, 0.5, True)",
+    "a product": "if «x.sum() > 0»:\n    x = x @ x",
+    "none": "if «x.any()»:\n    w = None",
+    "true": "if «x.any()»:\n    w = True",
+    "a list": "if «x.any()»:\n    w = [x]",
+    "not bound before": "if «x.any()»:\n    y = x\nx = y",
+    "written to afterwards": "if «x.any()»:\n    w = x\nw += 1",
+    "a setting that is not asked first": "if n and «x.any()»:\n    w = -w",
+    "one line with another": "y = 1\nif «x.any()»: w = -w; x.add_(1)",
+    "equal": "if «torch.equal(x, w)»:\n    x = -x",
+    "over several lines": "if «x.any()»:\n    w = (w\n         + 1)",
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_nothing_is_offered(name: str) -> None:
+    assert fixed(in_function(NOTHING[name] + "\nreturn x", "x, w, n, self"), "branch") is None

@@ -10,13 +10,15 @@ import threading
 import uuid
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from graphbreak.core.findings import Diagnostic, FunctionResult, Kind, Report
+from graphbreak.core.findings import Diagnostic, Fix, FunctionResult, Kind, Report
 from graphbreak.core.requests import AnalysisRequest, Settings
 from graphbreak.core.source import SourceFile
+from graphbreak.core.trials import Trial
 from graphbreak.tracer.engine import Engine
 from graphbreak.tracer.files import read_source
 
@@ -90,19 +92,26 @@ class Harness:
         timeout: float = 60.0,
     ) -> Future[Report]:
         """The same without waiting; cancelling the future cancels the analysis."""
+        request = self._request(path, text, root, overlay, settings or Settings(interpreter=INTERPRETER, timeout=timeout), run_unmarked)
+        request = replace(request, only=only)
+        return self.submit(self.engine.analyse(request, lambda sentence: None))
+
+    def try_fix(self, before: Report, diagnostic: Diagnostic, fix: Fix, *, timeout: float = 60.0) -> Trial:
+        """What comes of a fix of a report that `analyse` gave for a file alone."""
+        path = Path(before.path)
+        request = self._request(
+            path, before.sources[before.path].text, None, None, Settings(interpreter=INTERPRETER, timeout=timeout), True
+        )
+        return self.submit(self.engine.try_fix(request, before, diagnostic, fix)).result(timeout * 3)
+
+    def _request(
+        self, path: Path, text: str | None, root: Path | None, overlay: Mapping[Path, str] | None, settings: Settings, run_unmarked: bool
+    ) -> AnalysisRequest:
         source = SourceFile(str(path), text) if text is not None else read_source(str(path))
         assert source is not None, f"{path} cannot be read"
         folder = str(root or path.parent)
-        request = AnalysisRequest(
-            source,
-            folder,
-            (folder,),
-            settings or Settings(interpreter=INTERPRETER, timeout=timeout),
-            overlay={str(name): unsaved for name, unsaved in (overlay or {}).items()},
-            run_unmarked=run_unmarked,
-            only=only,
-        )
-        return self.submit(self.engine.analyse(request, lambda sentence: None))
+        texts = {str(name): unsaved for name, unsaved in (overlay or {}).items()}
+        return AnalysisRequest(source, folder, (folder,), settings, overlay=texts, run_unmarked=run_unmarked)
 
     def write_and_analyse(self, path: Path, text: str, *, timeout: float = 60.0) -> Report:
         """The report of a file that is first written."""

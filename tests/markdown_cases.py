@@ -1,4 +1,12 @@
-"""Reads the cases in `tests/cases/*.md`: code with carets under what is to be found, and the text that a fix must give."""
+"""Reads the cases in `tests/cases/*.md`: code with carets under what is to be found, and the text that a fix must give.
+
+A fix is fenced as `fix TITLE`, or as `fix TITLE · CLAIM`. It is tried, and must be accepted as a safe one, or as what it claims:
+
+    ```fix Move `print("mid")` into a disabled helper                       safe, and accepted
+    ```fix Remove the `print` · changes behaviour                           of that safety, and accepted
+    ```fix Keep the tensor · refused: lays bare 1 further break             not accepted, for a reason with these words
+    ```fix Remove the `print` · changes behaviour · refused: lays bare      both
+"""
 
 from __future__ import annotations
 
@@ -24,13 +32,29 @@ class Mark:
 
 @dataclass
 class Case:
-    """One heading of a file: its code, what is found in it, and each fix as (title, text afterwards, from its first changed part on)."""
+    """One heading of a file: its code, what is found in it, and its fixes as (head, text afterwards from its first change on)."""
 
     name: str
     code: str = ""
     marks: list[Mark] = field(default_factory=list)
     fixes: list[tuple[str, str]] = field(default_factory=list)
     settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the head of a fix says: its title, its safety by its label, and words of the reason why it is refused (`""`: it is not)."""
+
+    title: str
+    safety: str = "safe"
+    refused: str = ""
+
+
+def claim_of(head: str) -> Claim:
+    """What stands behind `fix` on the line that opens it."""
+    title, *claims = head.split(" · ")
+    refused = next((claim.removeprefix("refused:").strip() for claim in claims if claim.startswith("refused:")), "")
+    return Claim(title, next((claim for claim in claims if not claim.startswith("refused:")), "safe"), refused)
 
 
 def all_cases() -> list[Case]:

@@ -1,4 +1,4 @@
-"""Every case in `tests/cases/`, through the real worker: what is found is what the carets say, and each fix gives its text and helps."""
+"""Every case in `tests/cases/`, through the real worker: the carets say what is found, and each fix gives its text and passes its trial."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from graphbreak.core.findings import Diagnostic, Kind, Report
-from graphbreak.core.source import Edit
+from graphbreak.core.findings import Diagnostic, Fix, Kind, Report
 from harness import Harness
-from markdown_cases import Case, Mark, all_cases, mark
+from markdown_cases import Case, Mark, all_cases, claim_of, mark
 from versions import at_home, has_columns
 
 CASES = all_cases()
@@ -58,28 +57,34 @@ def misplaced(found: list[Mark], wanted: list[Mark]) -> list[Mark]:
     return missing
 
 
-@pytest.mark.parametrize(("case", "title", "text"), WITH_FIXES, ids=lambda value: value.name if isinstance(value, Case) else None)
-def test_fix(harness: Harness, tmp_path: Path, case: Case, title: str, text: str) -> None:
+@pytest.mark.parametrize(("case", "head", "text"), WITH_FIXES, ids=lambda value: value.name if isinstance(value, Case) else None)
+def test_fix(harness: Harness, tmp_path: Path, case: Case, head: str, text: str) -> None:
+    claim = claim_of(head)
     before = analyse(harness, tmp_path, case.code)
-    broken, fixed = fix_called(before, title)
-    after_text = before.sources[before.path].apply(fixed).text
+    broken, fix = fix_called(before, claim.title)
+    after_text = before.sources[before.path].apply(fix.edits[before.path]).text
     assert text in after_text
     assert text not in case.code
     changed = [line[1:] for line in difflib.ndiff(case.code.splitlines(), after_text.splitlines()) if line.startswith("+ ")]
     assert all(line.strip() in text for line in changed), "the fix changes more than the case shows"
 
-    after = analyse(harness, tmp_path, after_text)
-    kinds = [diagnostic.kind for diagnostic in after.diagnostics]
-    assert sum(kind in COUNTING for kind in kinds) < sum(diagnostic.kind in COUNTING for diagnostic in before.diagnostics)
-    assert not any(diagnostic.gb_type == broken.gb_type and diagnostic.kind in COUNTING for diagnostic in after.diagnostics)
-    assert sum(function.ops for function in after.functions) >= sum(function.ops for function in before.functions)
+    trial = harness.try_fix(before, broken, fix)
+    assert fix.safety.label == claim.safety
+    assert trial.verdict.accepted is not bool(claim.refused), trial.verdict
+    assert claim.refused in trial.verdict.reason
+    if not claim.refused:
+        assert trial.verdict.same_outputs is True
+        assert not any(
+            other.gb_type == broken.gb_type and other.kind in COUNTING and other.id == broken.id for other in trial.after.diagnostics
+        )
+        assert sum(function.ops for function in trial.after.functions) > 0
 
 
-def fix_called(report: Report, title: str) -> tuple[Diagnostic, tuple[Edit, ...]]:
+def fix_called(report: Report, title: str) -> tuple[Diagnostic, Fix]:
     for diagnostic in report.diagnostics:
         for fix in diagnostic.fixes:
             if fix.title == title:
-                return diagnostic, fix.edits[report.path]
+                return diagnostic, fix
     titles = [fix.title for diagnostic in report.diagnostics for fix in diagnostic.fixes]
     raise AssertionError(f"no fix is called {title!r}; there are {titles}")
 

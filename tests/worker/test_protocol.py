@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import typing
 
@@ -40,8 +41,10 @@ def values_of(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
     return messages_of(hint)
 
 
+@functools.cache
 def messages_of(cls: type) -> st.SearchStrategy[typing.Any]:
-    return st.builds(cls, **{name: values_of(hint) for name, hint in typing.get_type_hints(cls).items()})
+    """A job can hold another one, so what it is made of is asked for only when it is made."""
+    return st.deferred(lambda: st.builds(cls, **{name: values_of(hint) for name, hint in typing.get_type_hints(cls).items()}))
 
 
 MESSAGES = st.one_of([messages_of(cls) for cls in typing.get_args(Message)])

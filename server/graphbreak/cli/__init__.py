@@ -62,6 +62,7 @@ def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("--jobs", type=_count, default=1, metavar="N", help="how many files to trace at once (default 1)")
     check.add_argument("--baseline", metavar="FILE", help="do not report what was there when this file was written")
     check.add_argument("--write-baseline", metavar="FILE", help="write what is found to this file, and report it as known")
+    check.add_argument("--try-fixes", action="store_true", help="try each fix: apply it to a copy, trace again, compare the outputs")
     check.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     _add_run_options(check)
 

@@ -76,7 +76,7 @@ def _result(options: argparse.Namespace) -> Result:
     if written is not None:
         written.check_folder()
     settings = Settings(interpreter=options.python, timeout=options.timeout)
-    reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs))
+    reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs, options.try_fixes))
     result = _with_choice(merged(reports, unreadable), options.select, options.ignore)
     if written is not None:
         known = written.of(result)
@@ -111,7 +111,7 @@ def _is_environment(here: str, name: str) -> bool:
     return os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
 
 
-async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jobs: int) -> tuple[list[Report], list[str]]:
+async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jobs: int, try_fixes: bool) -> tuple[list[Report], list[str]]:
     engine = Engine()
     turn = asyncio.Semaphore(jobs)
     unreadable: list[str] = []
@@ -124,7 +124,9 @@ async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jo
         if not named and not _concerns_us(source):
             return None
         async with turn:
-            return await engine.analyse(request_for(source, settings, named), lambda sentence: None)
+            request = request_for(source, settings, named)
+            report = await engine.analyse(request, lambda sentence: None)
+            return await engine.try_fixes(request, report) if try_fixes else report
 
     try:
         reports = await asyncio.gather(*(one(path, named) for path, named in files))

@@ -127,4 +127,13 @@ def _related(place: Related) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    return {"title": fix.title, "safety": fix.safety.label, "verified": None}
+    verdict = fix.verified
+    tried = verdict and {
+        "breaks_before": verdict.breaks_before,
+        "breaks_after": verdict.breaks_after,
+        "same_outputs": verdict.same_outputs,
+        "accepted": verdict.accepted,
+        "removes": verdict.removes,
+        "reason": verdict.reason,
+    }
+    return {"title": fix.title, "safety": fix.safety.label, "verified": tried}

@@ -75,7 +75,8 @@ def _entry(diagnostic: Diagnostic, callers: list[Diagnostic], sources: dict[str,
         if other.path != diagnostic.path or other.span.start.line != start.line:
             yield _field("see", f"{shown_path(other.path)}:{other.span.start.line + 1} {other.message}")
     for fix in diagnostic.fixes:
-        yield _field("fix", f"{fix.title} ({fix.safety.label}, not tried)")
+        tried = f"({fix.safety.label}): {fix.verified.summary}" if fix.verified is not None else f"({fix.safety.label}, not tried)"
+        yield _field("fix", f"{fix.title} {tried}")
     if diagnostic.url:
         yield _field("more", diagnostic.url)
 

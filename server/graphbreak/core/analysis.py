@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from ..fixes import fixes_for
+from ..fixes import alternatives, chosen
 from ..fixes.model import FixContext
 from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Recompiled
 from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
@@ -55,7 +55,19 @@ async def analyse(
         parts.append(part)
         shown += [row.mark for row in part.rows if row.mark is not None and row.result.outcome is Outcome.TRACED]
         shown += planned.marks if planned.settles else ()
-    return _report(request, marks, parts, sources, projects) if parts or marks.problem is None else _unreadable(request, marks)
+    if not parts and marks.problem is not None:
+        return _unreadable(request, marks)
+    report, context = _report(request, marks, parts, sources, projects)
+    return await _with_fixes(report, context, tracer, interpreter, projects(request.source.path).file)
+
+
+async def _with_fixes(report: Report, context: FixContext, tracer: Tracer, interpreter: str, settings_file: str) -> Report:
+    """The report with the fixes that this torch has what they need for."""
+    offered = [alternatives(diagnostic, context) if diagnostic.path != settings_file else [] for diagnostic in report.diagnostics]
+    names = frozenset(name for fixes in offered for fix in fixes for name in fix.needs)
+    missing = await tracer.missing(names, interpreter) if names else frozenset()
+    pairs = zip(report.diagnostics, offered)
+    return replace(report, diagnostics=tuple(diagnostic.with_fixes(chosen(fixes, missing)) for diagnostic, fixes in pairs))
 
 
 def _read_after_all(request: AnalysisRequest, run: Run) -> bool:
@@ -71,7 +83,7 @@ def _read_after_all(request: AnalysisRequest, run: Run) -> bool:
 
 async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, interpreter: str, honour_fullgraph: bool) -> Run:
     job = replace(job_for(request, planned), honour_fullgraph=honour_fullgraph)
-    return await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None)
+    return replace(await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None), job=job)
 
 
 class _Part:
@@ -199,7 +211,7 @@ def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
     )
 
 
-def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources: Sources, projects: Projects) -> Report:
+def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources: Sources, projects: Projects) -> tuple[Report, FixContext]:
     path = request.source.path
     settings = projects(path)
     rows = settled([part.rows for part in parts])
@@ -214,21 +226,20 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
     )
     texts = {name: source for name in sorted(named | {path}) if (source := sources(name)) is not None}
     diagnostics, used_ignores = _ignoring(request, _distinct(diagnostics), rows, parts, texts, projects)
-    context = _fix_context(rows, parts, texts)
-    return Report(
+    report = Report(
         path=path,
         version=request.version,
         functions=tuple(row.result for row in rows),
-        diagnostics=tuple(
-            diagnostic.with_fixes(fixes_for(diagnostic, context) if diagnostic.path != settings.file else ()) for diagnostic in diagnostics
-        ),
+        diagnostics=tuple(diagnostics),
         environment=next((part.run.environment for part in parts), Environment()),
         problems=tuple(dict.fromkeys(sentence for part in parts for sentence in _problems(part.what or path, part.run))),
         output="".join(part.run.output for part in parts),
         used_ignores=used_ignores,
+        jobs=tuple(part.run.job for part in parts if part.run.job is not None),
         sources=texts,
         stale=bool(parts) and not any(_shows_something(part.run) for part in parts),
     )
+    return report, _fix_context(rows, parts, texts)
 
 
 def _ignoring(

@@ -21,6 +21,9 @@ from .workspace import Workspace
 _USER_BREAKS = ("Call to `torch._dynamo.graph_break()`",)
 
 
+DISABLED_HERE = "disabled here"
+"""How the place where a callee was disabled is called."""
+
 REACHED = "reached in library code here"
 """How the related line is called that is the deepest of a library other than torch."""
 
@@ -107,7 +110,7 @@ def _related(cause: Cause, workspace: Workspace) -> list[Related]:
     if len(places) == 2 and places[0].path == places[1].path and places[0].span == places[1].span:
         del places[0]
     if cause.intent is not None and workspace.owns(cause.intent.file):
-        places.append(_line(cause.intent.file, cause.intent.line - 1, "disabled here"))
+        places.append(_line(cause.intent.file, cause.intent.line - 1, DISABLED_HERE))
     places += [
         _chain(stack) for stack in cause.stacks if stack != cause.stack and not any(_ends_with(other, stack) for other in cause.stacks)
     ]

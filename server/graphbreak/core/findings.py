@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ..worker.protocol import Job
 from .source import Edit, Position, SourceFile, Span
 
 
@@ -133,7 +134,8 @@ class Safety(int, Enum):
 class Verdict:
     """What a trial of a fix showed. `accepted` is whether it may be applied unseen at its level of safety; `reason` says in words why not.
 
-    `same_outputs` is None where nothing could be compared.
+    `same_outputs` is None where nothing could be compared. `summary` is what a title says of it; `removes`, that fewer causes are left
+    (a break that is made an intended one is still one).
     """
 
     breaks_before: int
@@ -141,6 +143,8 @@ class Verdict:
     same_outputs: bool | None
     accepted: bool
     reason: str = ""
+    summary: str = ""
+    removes: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,7 @@ class Fix:
     `needs` are the dotted names that the edited code uses and that not every torch has (`torch._higher_order_ops.print`); it is offered
     only where the installed torch has them all. `admits` says that it lets more into the graph than the code says (a setting such as
     `capture_scalar_outputs`), so a trial has to compile the graph too. `verified` is None until it was tried.
+    `family` is the row of the table that it comes from.
     """
 
     title: str
@@ -158,6 +163,7 @@ class Fix:
     needs: tuple[str, ...] = ()
     admits: bool = False
     verified: Verdict | None = None
+    family: str = ""
 
 
 @dataclass(frozen=True)
@@ -297,6 +303,8 @@ class Report:
     """Those of `problems` that are about the project's settings and say nothing of the run."""
     stale: bool = False
     """Nothing new is known (a syntax error, a run that died before it showed anything): the results before this one stay."""
+    jobs: tuple[Job, ...] = field(default=(), hash=False, compare=False)
+    """What the worker was asked for it, for a comparison of the same runs."""
     sources: dict[str, SourceFile] = field(default_factory=dict, hash=False, compare=False)
     """The texts that the positions refer to, by absolute path: each file that a diagnostic or a fix names."""
 

@@ -62,6 +62,7 @@ class Run:
     libraries: tuple[str, ...] = ()
     torch_folder: str = ""
     output: str = ""
+    job: Job | None = None
 
     def of(self, kind: type[_M]) -> list[_M]:
         """The messages of one type, in order."""
@@ -73,3 +74,6 @@ class Tracer(Protocol):
 
     async def trace(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> Run:
         """Run the job under the interpreter; `on_message` hears messages as they come. `timeout` in seconds."""
+
+    async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
+        """Those of some dotted names that the interpreter's torch does not have; all of them where that cannot be found out."""

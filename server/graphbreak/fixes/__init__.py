@@ -7,7 +7,7 @@ family only the first that applies is offered.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..core.findings import Diagnostic, Fix, Kind
 from .bind_disabled import bind_disabled
@@ -21,7 +21,7 @@ from .remove_output import remove_output
 from .reorder_output import reorder_output
 from .where_branch import where_branch
 
-__all__ = ["FIXERS", "FixContext", "Row", "fixes_for"]
+__all__ = ["FIXERS", "FixContext", "Row", "alternatives", "chosen", "fixes_for"]
 
 _BROKEN = frozenset({Kind.BREAK, Kind.SKIPPED})
 _HIDEABLE = frozenset(Kind) - {Kind.NOT_ANALYSED, Kind.UNUSED_IGNORE}
@@ -55,13 +55,22 @@ FIXERS = (
 
 
 def fixes_for(diagnostic: Diagnostic, context: FixContext, rows: Iterable[Row] = FIXERS) -> tuple[Fix, ...]:
-    """What can be offered for a diagnostic, the best first."""
+    """What can be offered for a diagnostic, the best first, where torch has all that the fixes need."""
+    return chosen(alternatives(diagnostic, context, rows))
+
+
+def alternatives(diagnostic: Diagnostic, context: FixContext, rows: Iterable[Row] = FIXERS) -> list[Fix]:
+    """What each row that is for a diagnostic has to offer, in their order."""
+    fixes = ((row, _tried(row.fixer, diagnostic, context)) for row in rows if row.is_for(diagnostic))
+    return [replace(fix, family=row.family) for row, fix in fixes if fix is not None]
+
+
+def chosen(fixes: Iterable[Fix], missing: frozenset[str] = frozenset()) -> tuple[Fix, ...]:
+    """Of each family the first that needs nothing that is missing in torch."""
     found: dict[str, Fix] = {}
-    for row in rows:
-        if row.family not in found and row.is_for(diagnostic):
-            fix = _tried(row.fixer, diagnostic, context)
-            if fix is not None:
-                found[row.family] = fix
+    for fix in fixes:
+        if missing.isdisjoint(fix.needs):
+            found.setdefault(fix.family, fix)
     return tuple(found.values())
 
 

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from ..core.analysis import analyse
 from ..core.explained import Explanation, explain
-from ..core.findings import Environment, Report
+from ..core.findings import Diagnostic, Environment, Fix, Report
 from ..core.project import with_project
 from ..core.requests import AnalysisRequest
 from ..core.tracing import NoEnvironment, Refused, Run, RunEnd
-from ..worker.protocol import Hello, Job, Message
+from ..core.trials import Trial, try_fix, with_trials
+from ..worker.protocol import Compared, Hello, Job, Message, Missing
 from .environment import choose_interpreter, worker_variables
 from .files import sources_with
 from .once import run_once
@@ -32,6 +33,8 @@ class Engine:
         self._fork = sys.platform == "linux" and not os.environ.get("GRAPHBREAK_NO_FORK") if fork is None else fork
         self._variables, self._notes = worker_variables(os.environ)
         self._parents: dict[str, asyncio.Task[PreparedParent]] = {}
+        self.names: dict[str, dict[str, bool]] = {}
+        """For each interpreter the dotted names that were asked for, and whether its torch has them."""
 
     async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
         """The report of one file. Cancelling the task ends its trace."""
@@ -41,6 +44,25 @@ class Engine:
         projects = ProjectReader((request.root, *request.roots))
         report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects), projects)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
+
+    async def try_fix(self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
+        """Apply a fix to a copy, trace it again and compare what it computes. Cancelling the task ends what runs for it."""
+
+        async def analyse(edited: AnalysisRequest) -> Report:
+            return await self.analyse(edited, lambda sentence: None)
+
+        return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job))
+
+    async def try_fixes(self, request: AnalysisRequest, report: Report) -> Report:
+        """The report of a request with a verdict on each of its fixes."""
+        return await with_trials(report, lambda diagnostic, fix: self.try_fix(request, report, diagnostic, fix))
+
+    async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
+        """What a job and its edited one do in eager mode."""
+        interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
+        run = await _Tracer(self, trusted=request.settings.trusted).trace(job, interpreter, request.settings.timeout, lambda message: None)
+        answers = run.of(Compared)
+        return answers[0] if answers else Compared(None, None, 0, f"the comparison did not end by itself ({type(run.end).__name__})")
 
     async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
         """PyTorch's own explain report for the call that a file makes of a function."""
@@ -76,6 +98,7 @@ class Engine:
     async def restart(self) -> None:
         """Throw the prepared parents away; the next analysis starts afresh, with the environment's torch as it is then."""
         parents, self._parents = self._parents, {}
+        self.names.clear()
         for task in parents.values():
             task.cancel() if not task.done() else None
             try:
@@ -86,6 +109,9 @@ class Engine:
     async def close(self) -> None:
         """End every worker."""
         await self.restart()
+
+
+_ASK_SECONDS = 60.0
 
 
 class _Tracer:
@@ -109,3 +135,12 @@ class _Tracer:
             return Run((), NoEnvironment(str(error)))
         environment = Environment(hello.python, hello.torch, hello.device, _LAYERS)
         return Run(tuple(messages), end, environment, tuple(hello.library_folders), hello.torch_folder, output)
+
+    async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
+        known = self._engine.names.setdefault(interpreter, {})
+        asked = sorted(name for name in names if name not in known)
+        if asked:
+            run = await self.trace(Job("", "", "", names=asked), interpreter, _ASK_SECONDS, lambda message: None)
+            for answer in run.of(Missing):
+                known.update((name, name not in answer.names) for name in asked)
+        return frozenset(name for name in names if not known.get(name, False))

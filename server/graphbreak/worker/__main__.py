@@ -1,7 +1,8 @@
-"""Start by path with the user's interpreter: `python .../worker/__main__.py MODE [FD]`. Nothing of ours stays on their `sys.path`.
+"""Start by path with the user's interpreter: `python .../worker/__main__.py MODE [...]`. Nothing of ours stays on their `sys.path`.
 
 MODE `parent`: import torch once and fork a process for each job asked for on the socket FD (Linux).
 MODE `once`: one job, read from standard input, answered on standard output.
+MODE `observe`: one run of a comparison, its job read from standard input, its notes put into the folder that is named.
 """
 
 import importlib.util
@@ -27,9 +28,11 @@ def _load() -> None:
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
     _load()
-    from graphbreak_worker.loop import run_once, run_parent  # type: ignore[import-not-found]
+    from graphbreak_worker.loop import run_observed, run_once, run_parent  # type: ignore[import-not-found]
 
     if sys.argv[1] == "parent":
         run_parent(int(sys.argv[2]))
+    elif sys.argv[1] == "observe":
+        run_observed(sys.argv[2], int(sys.argv[3]))
     else:
         run_once()

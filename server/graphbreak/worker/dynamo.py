@@ -6,6 +6,7 @@ What is done with it is elsewhere: `compiling` wraps `torch.compile`, `listening
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 import json
 import logging
@@ -147,6 +148,25 @@ def without_compiling(function: Callable[[], Any]) -> Any:
     """Call something with every compiled callable inside it running eagerly."""
     with torch.compiler.set_stance("force_eager"):
         return function()
+
+
+def never_compile() -> None:
+    """From now on every compiled callable runs as it is written."""
+    torch.compiler.set_stance("force_eager")
+
+
+def has(name: str) -> bool:
+    """Whether this torch has what a dotted name says."""
+    head, *rest = name.split(".")
+    value: Any = sys.modules.get(head)
+    for index, part in enumerate(rest):
+        if not hasattr(value, part):
+            try:
+                importlib.import_module(".".join([head, *rest[: index + 1]]))
+            except Exception:
+                return False
+        value = getattr(value, part, None) if hasattr(value, part) else sys.modules.get(".".join([head, *rest[: index + 1]]))
+    return value is not None or not rest
 
 
 def explanation(target: Any, args: Any, kwargs: Any) -> str:

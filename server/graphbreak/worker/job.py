@@ -12,20 +12,30 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from . import overlay, stacks, testing, user_module
-from .protocol import Ended, ExampleCall, Failure, Job, Message, Place
+from .protocol import Ended, ExampleCall, Failure, Job, Message, Missing, Place
 from .recorder import Recorder
 
-if TYPE_CHECKING:
-    from .session import Session
+
+class CanJudge(Protocol):
+    """Who can say what a call that failed does without compiling: the session of a recording."""
+
+    def eager_verdict(self, error: BaseException) -> tuple[int, str]:
+        """The mark of the call, and the verdict; -1 where there is none."""
 
 
 def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     """Do the job and leave, with everything said before. Nothing the user's code raises gets past this."""
     from . import session  # the first import of torch, where the parent has not done it
 
+    if job.names:
+        _answer(job.names, send)
+    if job.edited is not None:
+        from . import comparing
+
+        comparing.run(job, send)
     recorder = Recorder(send)
     recorder.honour_fullgraph = job.honour_fullgraph
     recorder.explain, recorder.details = job.explain, job.details
@@ -36,14 +46,10 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
         _leave(recorder, job, 0, f"every marked function was called, and {seconds:g} s and {calls} further calls brought nothing new")
 
     recording = session.Session(recorder, stop)
-    _prepare(job)
+    prepare(job)
     status, problem = 0, ""
     try:
-        if job.calls:
-            _run_calls(job, recorder, recording)
-        else:
-            problem = _run_program(job, lambda error: _report(recorder, recording, error), recorder.notes)
-        _finish_program()
+        problem = run_program(job, recorder, recording)
     except SystemExit as error:
         status = _exit_status(error)
         if job.calls:  # the file ended itself while it was imported, before its example calls
@@ -54,7 +60,31 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     _leave(recorder, job, status, problem=problem)
 
 
-def _prepare(job: Job) -> None:
+def _answer(names: list[str], send: Callable[[Message], None]) -> NoReturn:
+    """Say which of some names this torch does not have, and leave."""
+    from . import dynamo
+
+    send(Missing([name for name in names if not dynamo.has(name)]))
+    send(Ended(0, [], []))
+    os._exit(0)
+
+
+def run_program(job: Job, recorder: Recorder, recording: CanJudge) -> str:
+    """Run what a job says, to the end of its threads and exit functions. Returns why that is not possible, or nothing.
+
+    Raises what the program raises.
+    """
+    problem = ""
+    if job.calls:
+        _run_calls(job, recorder, recording)
+    else:
+        problem = _run_program(job, lambda error: _report(recorder, recording, error), recorder.notes)
+    _finish_program()
+    return problem
+
+
+def prepare(job: Job) -> None:
+    """Make the process look to the program as if it had been started by itself."""
     os.chdir(job.root)
     sys.argv = [job.path, *job.arguments]
     user_module.set_import_path(job.path, job.root)
@@ -81,7 +111,7 @@ def _run_program(job: Job, raised: Callable[[BaseException], None], notes: list[
     return ""
 
 
-def _run_calls(job: Job, recorder: Recorder, recording: Session) -> None:
+def _run_calls(job: Job, recorder: Recorder, recording: CanJudge) -> None:
     """Import the file under its own name, then evaluate each example call and record only that."""
     from . import dynamo
 
@@ -134,7 +164,7 @@ def _unreachable(recorder: Recorder, job: Job, index: int) -> None:
     )
 
 
-def _report(recorder: Recorder, recording: Session, error: BaseException, directive: int = -1) -> None:
+def _report(recorder: Recorder, recording: CanJudge, error: BaseException, directive: int = -1) -> None:
     from . import dynamo
 
     traceback.print_exception(type(error), error, stacks.without_ours(error.__traceback__))

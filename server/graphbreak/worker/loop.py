@@ -53,6 +53,20 @@ def run_once() -> NoReturn:
     _do(requests, send)
 
 
+def run_observed(folder: str, most_calls: int) -> NoReturn:
+    """Read the job of one run of a comparison from standard input, and do it."""
+    message = _read(os.fdopen(os.dup(0), "rb"))
+    _claim_standard_streams()
+    if not isinstance(message, Job):
+        os._exit(0)
+    import torch
+
+    torch.set_num_threads(1)
+    from . import comparing
+
+    comparing.observe(message, folder, most_calls)
+
+
 def _sender(write: Callable[[bytes], object]) -> Callable[[Message], None]:
     """Sends messages; a job that cannot report any more, since the program closed every descriptor, ends at once."""
 

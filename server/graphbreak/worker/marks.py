@@ -45,7 +45,7 @@ class Marks:
         if code is not None:
             self._by_code.setdefault(code, mark)
         shown = getattr(_innermost(written), "__code__", None) if written else None
-        self._names.append(_qualified_name(written, target))
+        self._names.append(qualified_name(written, target))
         self._recorder.marked(
             MarkSeen(
                 mark=mark,
@@ -119,7 +119,8 @@ def _innermost(function: Callable[..., object] | None) -> Any:
         return function
 
 
-def _qualified_name(function: Callable[..., object] | None, target: object) -> str:
+def qualified_name(function: Callable[..., object] | None, target: object) -> str:
+    """The qualified name of a function as it is written, without `<locals>`; of what is no function, its type's."""
     shown = _innermost(function) or target
     name = getattr(shown, "__qualname__", None) or type(target).__qualname__
     return str(name).replace("<locals>.", "")

@@ -97,6 +97,9 @@ class Job:
     `quiet_seconds` and `quiet_calls` say when a program that has shown its marks enough is ended. `explain` is the qualified name of a
     function whose first call goes to `torch._dynamo.explain`; `details` are the kinds of artifacts to send with it. `arguments` are the
     program's own; with `function` (a qualified name) the file is imported and that is called; with `tests` pytest runs these ids.
+
+    With `edited`, which is this job with other texts, nothing is traced: both are run in eager mode and compared (`Compared`). Where
+    `backend` is named, the edited one is also run compiled with that. With `names`, nothing of the user's is run: the answer is `Missing`.
     """
 
     path: str
@@ -113,6 +116,9 @@ class Job:
     arguments: list[str] = field(default_factory=list)
     function: str = ""
     tests: list[str] = field(default_factory=list)
+    edited: typing.Optional[Job] = None
+    backend: str = ""
+    names: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -240,6 +246,26 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """What became of a program by an edit. `values` says whether all that its marked functions returned, wrote and left behind is the
+    same, None where that cannot be said; `printed` the same of what it printed and logged. `calls` is how many calls were compared,
+    `reason` the first difference, or why there is no answer.
+    """
+
+    values: typing.Optional[bool]
+    printed: typing.Optional[bool]
+    calls: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Which of the names that were asked for this torch does not have."""
+
+    names: list[str]
+
+
+@dataclass(frozen=True)
 class Ended:
     """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
     graph of each compile was run. `problem` is a sentence where it could not be run as asked."""
@@ -276,8 +302,9 @@ class Exited:
 
 
 Message = typing.Union[
-    Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained, Failure, Ended
-]
+    Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained, Failure,
+    Compared, Missing, Ended,
+]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 
 

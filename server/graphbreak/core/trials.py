@@ -1,0 +1,202 @@
+"""A fix is tried: its edits go into a copy, that is traced with the same inputs, and what it computes is compared with the original.
+
+`try_fix` is given the two things that reach outside: an analysis, and a comparison of two jobs in eager mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..worker.protocol import Compared, Job
+from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
+from .judging import COUNTED, Change, Edits, causes, changed, lost_function, lost_operations
+from .requests import AnalysisRequest
+
+Analyse = Callable[[AnalysisRequest], Awaitable[Report]]
+Compare = Callable[[Job], Awaitable[Compared]]
+"""Runs a job that has an `edited` one; never raises for what user code does."""
+
+ADMITTING_BACKEND = "aot_eager"
+"""What compiles the graphs of a fix that lets more into them than the code says."""
+
+_TRIED = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RECOMPILE, Kind.INTENDED, Kind.RAISED})
+_NEVER_TRIED = "ignore"
+"""The family of fixes that change comments only."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of trying a fix. `after` is the report of the edited text, `request` the one that asked for it.
+
+    `helps` says that the break is gone and nothing is worse, though others may have come to light behind it.
+    """
+
+    verdict: Verdict
+    request: AnalysisRequest
+    after: Report
+    helps: bool = False
+    change: Change = field(default_factory=Change)
+
+
+def can_be_tried(diagnostic: Diagnostic, fix: Fix) -> bool:
+    """Whether there is anything to try: the fix changes code, and the diagnostic is of a kind that a trace shows."""
+    return diagnostic.kind in _TRIED and fix.family != _NEVER_TRIED and fix.safety is not Safety.DISPLAY and bool(fix.edits)
+
+
+def is_removal(fix: Fix, safety: Safety = Safety.SAFE) -> bool:
+    """Whether a fix was tried, is at least that safe, and leaves fewer causes: what may be applied unseen."""
+    verdict = fix.verified
+    return verdict is not None and verdict.accepted and verdict.removes and fix.safety >= safety
+
+
+def shown_title(diagnostic: Diagnostic, fix: Fix) -> str:
+    """The title of a fix with what its trial showed."""
+    if fix.verified is not None:
+        return f"{fix.title} — {fix.verified.summary}"
+    return f"{fix.title} (not tried yet)" if can_be_tried(diagnostic, fix) else fix.title
+
+
+def in_order(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+    """Fixes as they are shown: those that remove a break, the other ones that work, untried ones, and last those that do not work."""
+
+    def rank(fix: Fix) -> int:
+        if fix.verified is None:
+            return 2
+        return (0 if fix.verified.removes else 1) if fix.verified.accepted else 3
+
+    return tuple(sorted(fixes, key=rank))
+
+
+async def with_trials(report: Report, try_one: Callable[[Diagnostic, Fix], Awaitable[Trial]]) -> Report:
+    """The report with a verdict on each of its fixes that can be tried, one after another."""
+    diagnostics = []
+    for diagnostic in report.diagnostics:
+        fixes = [
+            replace(fix, verified=(await try_one(diagnostic, fix)).verdict) if can_be_tried(diagnostic, fix) else fix
+            for fix in diagnostic.fixes
+        ]
+        diagnostics.append(diagnostic.with_fixes(in_order(fixes)))
+    return replace(report, diagnostics=tuple(diagnostics))
+
+
+def edited(request: AnalysisRequest, report: Report, edits: Edits) -> AnalysisRequest:
+    """The same request for the text after some edits of what the report speaks of."""
+    texts = {path: report.sources[path].apply(group).text for path, group in edits.items()}
+    own = texts.pop(request.source.path, request.source.text)
+    return replace(request, source=replace(request.source, text=own), overlay={**request.overlay, **texts})
+
+
+async def try_fix(request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, analyse: Analyse, compare: Compare) -> Trial:
+    """Try a fix of a diagnostic of `before`, which is the report of `request`."""
+    after_request = edited(request, before, fix.edits)
+    after = await analyse(after_request)
+    change = changed(before, after, fix.edits)
+    numbers = len(causes(before)), len(causes(after))
+    problem = _problem(before, after, diagnostic, fix, change)
+    if problem:
+        return Trial(_failed(numbers, problem), after_request, after, change=change)
+    compared = await compare_runs(before.jobs, after.jobs, fix.admits, compare)
+    return _judged(before, after, fix, change, numbers, compared, after_request)
+
+
+async def compare_runs(before: Sequence[Job], after: Sequence[Job], admits: bool, compare: Compare) -> Compared:
+    """What became of all runs of a file; the worst of them is the answer."""
+    if not before or len(before) != len(after):
+        return Compared(None, None, 0, "the file is not run in the same ways")
+    found = []
+    for one, other in zip(before, after):
+        found.append(await compare(replace(one, edited=other, backend=ADMITTING_BACKEND if admits else "")))
+        if found[-1].values is False:
+            return found[-1]
+    worst = next((answer for answer in found if answer.values is None), next((a for a in found if a.printed is False), found[0]))
+    return replace(worst, calls=sum(answer.calls for answer in found))
+
+
+def _problem(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, change: Change) -> str:
+    """Why the trace alone shows that this is no fix; empty where it does not."""
+    still = change.moved.get(diagnostic.id)
+    worse = lost_function(before, after)
+    if worse:
+        return worse
+    if _more_problems(before, after):
+        return _more_problems(before, after)
+    if still is not None:
+        return "the break is still there"
+    moved = [found for found in change.made if found.kind is not Kind.INTENDED and found.gb_type == diagnostic.gb_type]
+    if moved:
+        return f"the break is still there, now in line {moved[0].span.start.line + 1}"
+    failures = [found for found in (*change.made, *change.revealed) if found.kind is Kind.RAISED]
+    if failures:
+        return f"it fails: {_first_line(failures[0])}"
+    new = [found for found in change.made if found.kind in (Kind.BREAK, Kind.SKIPPED)]
+    if new:
+        return f"it makes another break ({new[0].code} in line {new[0].span.start.line + 1})"
+    return _lost(before, after, diagnostic, fix, change)
+
+
+def _lost(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, change: Change) -> str:
+    recompiles = sum(row.recompiles for row in after.functions) - sum(row.recompiles for row in before.functions)
+    if recompiles > 0 or (recompiles == 0 and diagnostic.kind is Kind.RECOMPILE):
+        return "it is compiled again for other inputs" if recompiles else "it is compiled as often as before"
+    if not any(row.graphs for row in after.functions if row.name in diagnostic.functions or not diagnostic.functions):
+        return "nothing is compiled"
+    lost = lost_operations(before, after, fix.edits)
+    return f"{lost} operation{'' if lost == 1 else 's'} fewer would be captured" if lost > 0 else ""
+
+
+def _more_problems(before: Report, after: Report) -> str:
+    new = [sentence for sentence in after.problems if sentence not in before.problems]
+    return new[0].rstrip(".") if len(after.problems) > len(before.problems) and new else ""
+
+
+def _judged(
+    before: Report,
+    after: Report,
+    fix: Fix,
+    change: Change,
+    numbers: tuple[int, int],
+    compared: Compared,
+    request: AnalysisRequest,
+) -> Trial:
+    """The verdict on a fix that the trace has nothing against."""
+    if compared.values is not True:
+        words = "the outputs differ" if compared.values is False else "the outputs cannot be compared"
+        return Trial(_failed(numbers, f"{words}: {compared.reason}", compared.values), request, after, change=change)
+    if compared.printed is False and fix.safety is Safety.SAFE:
+        return Trial(_failed(numbers, compared.reason, True), request, after, change=change)
+    intended = [found for found in change.made if found.kind is Kind.INTENDED]
+    fewer = numbers[1] < numbers[0] or _recompiles(after) < _recompiles(before)
+    summary = _summary(before, after, change, numbers, bool(intended))
+    reason = "" if fewer or intended else f"it only lays bare {_count(len(change.revealed), 'further break')} behind this one"
+    verdict = Verdict(*numbers, True, not reason, reason, summary, fewer)
+    return Trial(verdict, request, after, helps=not intended, change=change)
+
+
+def _summary(before: Report, after: Report, change: Change, numbers: tuple[int, int], intended: bool) -> str:
+    """What is said behind the title of a fix that works."""
+    gone = sum(found.kind in COUNTED for found in change.gone)
+    revealed = sum(found.kind in COUNTED for found in change.revealed)
+    if intended and numbers[0] == numbers[1]:
+        words = "makes the break an intended one"
+    elif gone:
+        words = f"removes {gone} of {_count(numbers[0], 'break')}"
+    else:
+        words = f"removes {_recompiles(before) - _recompiles(after)} of {_count(_recompiles(before), 'recompile')}"
+    return words + (f", lays bare {_count(revealed, 'further one')}" if revealed else "") + ", outputs equal"
+
+
+def _failed(numbers: tuple[int, int], reason: str, same: bool | None = None) -> Verdict:
+    return Verdict(*numbers, same, False, reason, f"tried: {reason}")
+
+
+def _recompiles(report: Report) -> int:
+    return sum(row.recompiles for row in report.functions)
+
+
+def _first_line(diagnostic: Diagnostic) -> str:
+    return diagnostic.message.partition("\n")[0]
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

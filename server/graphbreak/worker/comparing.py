@@ -1,0 +1,273 @@
+"""A job of its own kind: a program and the same with an edit, each run in a process of its own from one random state, and compared.
+
+Both run with compiling switched off, which is what the program is meant to do. If they differ, the first is run once more: what is
+another in each run says nothing about the edit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import torch
+
+from . import dynamo, job, observing, protocol, stacks, user_module
+from .likeness import difference
+from .protocol import Compared, Ended, Job, Message
+from .recorder import Recorder
+from .snapshots import without_addresses
+
+_WITH_TIME = 20.0
+"""Seconds after which a run is ended that has made a call by then; the other one is ended at the same call."""
+_MOST_OUTPUT = 1 << 20
+_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*", re.MULTILINE)
+_WHERE = re.compile(r"\S+\.py:\d+|\bline \d+\b")
+
+
+def run(asked: Job, send: Callable[[Message], None]) -> NoReturn:
+    """Compare, answer with `Compared`, and leave."""
+    assert asked.edited is not None
+    folder = tempfile.mkdtemp(prefix="graphbreak-")
+    try:
+        send(_compared(asked, asked.edited, folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    send(Ended(0, [], []))
+    os._exit(0)
+
+
+def _compared(asked: Job, edited: Job, folder: str) -> Compared:
+    original = replace(asked, edited=None, backend="")
+    first = _observed(original, os.path.join(folder, "before"), observing.MOST_CALLS)
+    if first.died:
+        return Compared(None, None, 0, f"the program by itself {first.died}")
+    second = _observed(edited, os.path.join(folder, "after"), first.limit)
+    found = _differences(first, second)
+    printed = _printed_difference(first, second)
+    unstable: set[Key] = set()
+    if found or printed:
+        again = _observed(original, os.path.join(folder, "again"), first.limit)
+        unstable = set(_differences(first, again))
+        if printed and _printed_difference(first, again):
+            printed = _printed_difference(first, second, numbers=False)
+    if not _first_stable(found, unstable) and asked.backend:
+        compiled = _observed(replace(edited, backend=asked.backend), os.path.join(folder, "compiled"), first.limit)
+        found = {key: f"compiled with {asked.backend}, {text}" for key, text in _differences(first, compiled).items()}
+    difference = _first_stable(found, unstable)
+    if not difference and any(note != "end.pt" for note, _ in unstable):
+        return Compared(None, not printed, first.calls, "the program gives other values in each run")
+    if not difference and not first.calls and not first.says_something:
+        return Compared(None, not printed, 0, "no call was made that could be compared")
+    return Compared(not difference, not printed, first.calls, difference or printed)
+
+
+Key = tuple[str, str]
+"""Which note of a run, and what in it."""
+
+
+def _first_stable(found: dict[Key, str], unstable: set[Key]) -> str:
+    """The first difference that the edit makes, and not chance."""
+    return next((text for key, text in found.items() if key not in unstable), "")
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """The notes of one run, in `folder`. `died` says how it ended where not by itself, `limit` how many calls the next is to make."""
+
+    folder: str
+    calls: int
+    died: str
+    limit: int
+
+    def note(self, name: str) -> dict[str, Any] | None:
+        path = os.path.join(self.folder, name)
+        return torch.load(path, weights_only=True) if os.path.exists(path) else None
+
+    def output(self, name: str) -> str:
+        try:
+            with open(os.path.join(self.folder, name), "rb") as file:
+                return file.read(_MOST_OUTPUT).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether its end alone is something to compare: variables of the program that are left."""
+        end = self.note("end.pt") or {}
+        return bool(end.get("its variables"))
+
+
+def _differences(first: _Observed, second: _Observed) -> dict[Key, str]:
+    """What the second run did otherwise, in words, by where it shows."""
+    if second.died:
+        return {("", ""): f"the edited program {second.died}"}
+    found: dict[Key, str] = {}
+    for number in range(max(first.calls, second.calls)):
+        name = f"{number:05d}.pt"
+        before, after = first.note(name), second.note(name)
+        if before is None or after is None:
+            return {**found, (name, ""): f"{first.calls} calls were made before and {second.calls} now"}
+        where = f" in call {number + 1} of `{before['name']}`"
+        found.update(((name, key), text + where) for key, text in _note_differences(before, after))
+    before, after = first.note("end.pt"), second.note("end.pt")
+    if (before is None) is not (after is None):
+        found["end.pt", ""] = "only one of the two programs came to its end"
+    elif before is not None and after is not None:
+        found.update((("end.pt", key), f"{text} at the end of the program") for key, text in _note_differences(before, after))
+    return found
+
+
+def _note_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if before["raised"] != after["raised"]:
+        yield "raised", f"it raises {after['raised'] or 'nothing'} and raised {before['raised'] or 'nothing'}"
+    if before["name"] != after["name"]:
+        yield "name", f"`{after['name']}` was called"
+    for key, value in before.items():
+        if key == "its variables":
+            pairs = [(name, value[name], after[key][name], f"`{name}`") for name in value if name in after[key]]
+        else:
+            pairs = [(key, value, after[key], key)] if key in after and isinstance(value, list) and key != "its log" else []
+        yield from ((name, text) for name, one, other, shown in pairs if (text := difference(one, other, shown)))
+
+
+def _printed_difference(first: _Observed, second: _Observed, numbers: bool = True) -> str:
+    """What the second run printed or logged otherwise; without `numbers`, digits count as alike."""
+    for name, word in (("out", "prints"), ("err", "prints to standard error")):
+        before, after = (_words(run.output(name), numbers) for run in (first, second))
+        if before != after:
+            return f"it {word} something else ({_first_other(before, after)})"
+    logs = [_words("\n".join((run.note("end.pt") or {}).get("its log", [])), numbers) for run in (first, second)]
+    return f"it logs something else ({_first_other(*logs)})" if logs[0] != logs[1] else ""
+
+
+def _words(text: str, numbers: bool) -> list[str]:
+    """Printed lines without what an edit moves: addresses, line numbers, the frames of a traceback."""
+    text = _WHERE.sub("…", _TRACEBACK.sub("", without_addresses(text.replace("\r\n", "\n"))))
+    lines = (text if numbers else re.sub(r"\d+(\.\d+)?(e-?\d+)?", "#", text)).replace("\r", "\n").split("\n")
+    return [line for line in lines if line.strip()]
+
+
+def _first_other(before: list[str], after: list[str]) -> str:
+    missing = [line for line in before if line not in after]
+    added = [line for line in after if line not in before]
+    line = (missing or added or ["in another order"])[0].strip()
+    return f"{'not ' if missing else ''}{line[:60]!r}" if missing or added else line
+
+
+# One run
+
+
+def _observed(asked: Job, folder: str, most_calls: int) -> _Observed:
+    """Run a program in a process of its own, and wait for its end."""
+    os.makedirs(folder)
+    forks = sys.platform == "linux" and not os.environ.get("GRAPHBREAK_NO_FORK")
+    status = (_by_fork if forks else _by_start)(asked, folder, most_calls)
+    calls = len([name for name in os.listdir(folder) if name[:5].isdigit()])
+    ended = os.path.exists(os.path.join(folder, "end.pt"))
+    cut = os.path.exists(os.path.join(folder, "cut"))
+    died = "" if ended or cut else f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+    return _Observed(folder, calls, died, calls if cut else most_calls + 1)
+
+
+def _by_fork(asked: Job, folder: str, most_calls: int) -> int:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        try:
+            observe(asked, folder, most_calls)
+        finally:
+            os._exit(70)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _by_start(asked: Job, folder: str, most_calls: int) -> int:
+    """The same where a process that has loaded torch cannot be forked."""
+    main = os.path.join(stacks.FOLDER, "__main__.py")
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    return subprocess.run(
+        [sys.executable, main, "observe", folder, str(most_calls)], input=protocol.pack(asked), env=environment, check=False
+    ).returncode
+
+
+def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
+    """In the process of one run: do the program, its notes and what it prints going into a folder, and leave."""
+    for name, descriptor in (("out", 1), ("err", 2)):
+        file = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(file, descriptor)
+        os.close(file)
+
+    def leave() -> NoReturn:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                continue
+        os._exit(0)
+
+    def cut(*_: object) -> None:
+        with open(os.path.join(folder, "cut"), "w"):
+            pass
+        leave()
+
+    observer = observing.Observer(folder, most_calls, cut)
+    _end_in_time(observer, cut)
+    dynamo.patch(torch, "compile", lambda real: observer.compile(real, asked.backend))
+    dynamo.skip_folder_of(__package__)
+    if not asked.backend:
+        dynamo.never_compile()
+    observer.watch_log()
+    observing.seed()
+    observer.end(*_run(asked))
+    leave()
+
+
+def _end_in_time(observer: observing.Observer, cut: Callable[..., None]) -> None:
+    """End a program that goes on and on after it has made a call that can be compared."""
+    alarm = getattr(signal, "SIGALRM", None)
+    if alarm is None:
+        return
+    started = time.monotonic()
+
+    def ring(*_: object) -> None:
+        if observer.calls and time.monotonic() - started >= _WITH_TIME:
+            cut()
+        signal.alarm(1)
+
+    signal.signal(alarm, ring)
+    signal.alarm(1)
+
+
+def _run(asked: Job) -> tuple[Any, str]:
+    """The program's module, and what it raised (of example calls all of it)."""
+    said: list[Message] = []
+    recorder = Recorder(said.append)
+    recorder.recording = False
+    error = ""
+    try:
+        job.prepare(asked)
+        job.run_program(asked, recorder, _NoSession())
+    except SystemExit as ended:
+        error = "" if not ended.code else f"SystemExit: {ended.code}"
+    except BaseException as raised:
+        error = f"{type(raised).__name__}: {without_addresses(str(raised)[:2000])}"
+    failures = [f"{failure.type}: {without_addresses(failure.message)}" for failure in said if isinstance(failure, protocol.Failure)]
+    name = user_module.module_name(asked.path) if asked.calls or asked.function else "__main__"
+    return None if asked.tests else sys.modules.get(name), "; ".join([*failures, *([error] if error else [])])
+
+
+class _NoSession:
+    """Nothing is recorded here, so nothing can be asked of a failed call."""
+
+    def eager_verdict(self, error: BaseException) -> tuple[int, str]:
+        """No verdict."""
+        return -1, ""

@@ -58,7 +58,7 @@ async def analyse(
     if not parts and marks.problem is not None:
         return _unreadable(request, marks)
     report, context = _report(request, marks, parts, sources, projects)
-    return await _with_fixes(report, context, tracer, interpreter, projects(request.source.path).file)
+    return await _with_fixes(report, context, tracer, interpreter, settings.file)
 
 
 async def _with_fixes(report: Report, context: FixContext, tracer: Tracer, interpreter: str, settings_file: str) -> Report:
@@ -213,7 +213,6 @@ def _unreadable(request: AnalysisRequest, marks: Marks) -> Report:
 
 def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources: Sources, projects: Projects) -> tuple[Report, FixContext]:
     path = request.source.path
-    settings = projects(path)
     rows = settled([part.rows for part in parts])
     diagnostics = [diagnostic for part in parts for diagnostic in part.diagnostics]
     diagnostics += [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]

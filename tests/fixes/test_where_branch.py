@@ -35,9 +35,8 @@ SAFE = {
         "a = x.sin()\nb = x.cos()\ncondition = x.sum() > 0\na = torch.where(condition, a * 2, a)\nb = torch.where(condition, a + b, b)\n",
     ),
     "a helping name": (
-        "if «torch.isinf(x).any()»:\n    top = torch.finfo(x.dtype).max\n    x = torch.clamp(x, min=-top, max=top)",
-        "condition = torch.isinf(x).any()\ntop = torch.finfo(x.dtype).max\n"
-        "x = torch.where(condition, torch.clamp(x, min=-top, max=top), x)",
+        "if «torch.isinf(x).any()»:\n    top = torch.finfo(x.dtype).max\n    x = x.clamp(min=-top, max=top)",
+        "condition = torch.isinf(x).any()\ntop = torch.finfo(x.dtype).max\nx = torch.where(condition, x.clamp(min=-top, max=top), x)",
     ),
     "a setting first": (
         "if x.dtype == torch.float32 and «(x > 9).any()»:\n    x = x.clamp(max=9)",

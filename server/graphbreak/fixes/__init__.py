@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..core.findings import Diagnostic, Fix, Kind
+from .assert_async import assert_async
 from .bind_disabled import bind_disabled
+from .capture_scalars import capture_scalars
 from .disable_helper import disable_helper
 from .disable_statement import disable_statement
 from .guard_output import guard_output
@@ -20,6 +22,8 @@ from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
 from .where_branch import where_branch
+from .where_expression import where_expression
+from .where_return import where_return
 
 __all__ = ["FIXERS", "FixContext", "Row", "alternatives", "chosen", "fixes_for"]
 
@@ -46,6 +50,10 @@ FIXERS = (
     Row("guard output", guard_output, _BROKEN),
     Row("remove output", remove_output, _BROKEN),
     Row("branch", where_branch, _BROKEN),
+    Row("branch", where_return, _BROKEN),
+    Row("branch", where_expression, _BROKEN),
+    Row("branch", assert_async, _BROKEN),
+    Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124"})),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),

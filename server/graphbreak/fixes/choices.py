@@ -13,7 +13,8 @@ from .conditions import Condition, condition_of
 from .extraction import is_written
 from .names import fresh
 from .operations import is_cheap
-from .syntax import Place, own_nodes
+from .syntax import Place, first_line, last_line, own_nodes
+from .tokens import line_tokens
 from .values import Value, alike, value_of
 
 _MOST_NAMES = 4
@@ -84,6 +85,8 @@ def side(branch: Branch, node: ast.expr) -> Item:
 def where(torch: str, condition: Condition, condition_text: str, if_true: Item, if_false: Item) -> Item:
     """The choice of two sides."""
     one, other = (if_false, if_true) if condition.negated else (if_true, if_false)
+    if one.text == other.text:
+        return one
     text = f"{torch}.where({condition_text}, {one.text}, {other.text})"
     return Item(text, (*if_true.values, *if_false.values), if_true.names | if_false.names)
 
@@ -94,6 +97,14 @@ def asked(branch: Branch, test: ast.expr) -> Condition:
     if condition is None or "\n" in condition.text:
         raise Unfit
     return condition
+
+
+def comments_in(source: SourceFile, node: ast.stmt) -> list[str]:
+    """The comments on the lines of a statement, which stay above what replaces it. Raises `Unfit` where they cannot be read."""
+    tokens = line_tokens(source.lines)
+    if tokens is None:
+        raise Unfit
+    return [tokens.comments[line][1] for line in range(first_line(node), last_line(node) + 1) if line in tokens.comments]
 
 
 def one_line(source: SourceFile, node: ast.expr) -> str:

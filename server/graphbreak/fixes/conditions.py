@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..core.places import node_span
-from ..core.source import SourceFile
+from ..core.source import SourceFile, Span
 from .operations import COMPARED, COUNTED, REDUCED, TESTED, is_cheap, operation
 from .syntax import dotted
 from .values import Facts, value_of
@@ -66,6 +66,11 @@ def positive(condition: Condition) -> str:
     return f"~{condition.text}" if is_primary(condition.text) else f"~({condition.text})"
 
 
+def opposite(condition: Condition) -> str:
+    """The text of a condition that is true where it was false."""
+    return positive(replace(condition, negated=not condition.negated))
+
+
 def is_static(test: ast.expr) -> bool:
     """Whether a test is plainly about types, shapes or settings and not about values."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -81,6 +86,22 @@ def is_static(test: ast.expr) -> bool:
     if isinstance(test, ast.Subscript):
         return is_static(test.value)
     return isinstance(test, ast.Attribute) and (test.attr in _STATIC or is_static(test.value))
+
+
+def settings_of(source: SourceFile, test: ast.expr) -> tuple[str, ast.expr] | None:
+    """The part of an `and` that is no question of data, as text, and the part that is; None where they cannot be told apart."""
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And) or not is_static(test.values[0]):
+        return "", test
+    count = next((i for i, value in enumerate(test.values) if not is_static(value)), len(test.values))
+    static, rest = test.values[:count], test.values[count:]
+    text = source.slice(Span(node_span(source, static[0]).start, node_span(source, static[-1]).end))
+    if not rest or text.count("(") != text.count(")"):
+        return None
+    if len(rest) == 1:
+        return text, rest[0]
+    dynamic = ast.copy_location(ast.BoolOp(ast.And(), rest), rest[0])
+    dynamic.end_lineno, dynamic.end_col_offset = rest[-1].end_lineno, rest[-1].end_col_offset
+    return text, dynamic
 
 
 def without_item(node: ast.expr) -> ast.expr | None:

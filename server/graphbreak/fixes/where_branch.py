@@ -26,14 +26,13 @@ import ast
 
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
-from ..core.source import Edit, Position, SourceFile, Span
+from ..core.source import Edit, Position, Span
 from .branches import Branch, branch_at
-from .choices import Unfit, chosen
-from .conditions import is_static
+from .choices import Unfit, chosen, comments_in
+from .conditions import settings_of
 from .edits import finished, indent_unit, indentation, shortened
 from .model import FixContext
 from .syntax import first_line, last_line
-from .tokens import line_tokens
 
 
 def where_branch(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
@@ -49,7 +48,10 @@ def where_branch(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
 
 def _replaced(branch: Branch, node: ast.If) -> Fix | None:
     source = branch.place.source
-    setting, test = _settings(source, node.test) if not node.orelse else ("", node.test)
+    settings = settings_of(source, node.test) if not node.orelse else ("", node.test)
+    if settings is None:
+        raise Unfit
+    setting, test = settings
     choice = chosen(branch, node, test)
     start = node_span(source, node).start
     if source.line(start.line)[: start.column].strip():
@@ -60,7 +62,7 @@ def _replaced(branch: Branch, node: ast.If) -> Fix | None:
     head = {True: "else:", False: f"if {setting}:"}[is_elif] if is_elif or setting else ""
     inner = indent + indent_unit_of(branch, indent) if head else indent
     lines = [indent + head] if head else []
-    lines += [inner + comment for comment in _comments(source, node)]
+    lines += [inner + comment for comment in comments_in(source, node)]
     lines += [inner + line for line in choice.lines]
     span = Span(Position(start.line, 0), Position(last_line(node), len(source.line(last_line(node)))))
     title = f"Compute both sides and choose by `{shortened(source.slice(node_span(source, test)), 30)}` ({branch.torch}.where)"
@@ -75,29 +77,3 @@ def indent_unit_of(branch: Branch, indent: str) -> str:
         own = indentation(branch.place.source.line(first_line(node.body[0])))
         return own[len(indent) :] or "    "
     return indent_unit(branch.place.top, branch.place.source)
-
-
-def _settings(source: SourceFile, test: ast.expr) -> tuple[str, ast.expr]:
-    """The part of an `and` that is no question of data, as text, and the part that is."""
-    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And) or not is_static(test.values[0]):
-        return "", test
-    count = next((i for i, value in enumerate(test.values) if not is_static(value)), len(test.values))
-    static, rest = test.values[:count], test.values[count:]
-    if not rest:
-        raise Unfit
-    text = source.slice(Span(node_span(source, static[0]).start, node_span(source, static[-1]).end))
-    if text.count("(") != text.count(")"):
-        raise Unfit
-    if len(rest) == 1:
-        return text, rest[0]
-    dynamic = ast.copy_location(ast.BoolOp(ast.And(), rest), rest[0])
-    dynamic.end_lineno, dynamic.end_col_offset = rest[-1].end_lineno, rest[-1].end_col_offset
-    return text, dynamic
-
-
-def _comments(source: SourceFile, node: ast.If) -> list[str]:
-    """The comments on the lines of a statement, which stay above what replaces it."""
-    tokens = line_tokens(source.lines)
-    if tokens is None:
-        raise Unfit
-    return [tokens.comments[line][1] for line in range(first_line(node), last_line(node) + 1) if line in tokens.comments]

@@ -38,9 +38,9 @@ g = torch.compile(plain)
         ("train.py", Entry("train.py", EntryKind.SCRIPT, "/w/train.py")),
         ("train.py --name 'a b' -n 2", Entry("train.py --name 'a b' -n 2", EntryKind.SCRIPT, "/w/train.py", ("--name", "a b", "-n", "2"))),
         ("./train.py", Entry("./train.py", EntryKind.SCRIPT, "/w/train.py")),
-        ("net.py::T::test_f[a b]", Entry("net.py::T::test_f[a b]", EntryKind.TEST, "/w/net.py", target="T::test_f[a b]")),
-        ("pkg.mod:main", Entry("pkg.mod:main", EntryKind.FUNCTION, "/w/pkg/mod.py", target="main")),
-        ("lib:Net.demo", Entry("lib:Net.demo", EntryKind.FUNCTION, "/w/src/lib/__init__.py", target="Net.demo")),
+        ("net.py::T::test_f[a b]", Entry("net.py::T::test_f[a b]", EntryKind.TEST, "/w/net.py", ("T::test_f[a b]",))),
+        ("pkg.mod:main", Entry("pkg.mod:main", EntryKind.FUNCTION, "/w/pkg/mod.py", function="main")),
+        ("lib:Net.demo", Entry("lib:Net.demo", EntryKind.FUNCTION, "/w/src/lib/__init__.py", function="Net.demo")),
     ],
 )  # fmt: skip
 def test_an_entry_is_a_script_a_test_or_a_function(text: str, entry: Entry) -> None:

@@ -13,7 +13,7 @@ from .causes import Cause, gather_causes
 from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
 from .functions import Traced, death_sentence, settled, traced_functions
 from .ignores import with_ignores
-from .inputs import PlannedRun, job_for, plan_runs, runs_for
+from .inputs import PlannedRun, job_for, request_runs, runs_for
 from .marks import Mark, Marks, find_marks
 from .places import Sources
 from .project import Projects, no_project
@@ -38,7 +38,7 @@ async def analyse(
     marks = find_marks(request.source, settings.examples_of(path))
     parts: list[_Part] = []
     shown: list[Mark] = []
-    runs = plan_runs(request.source, marks, request.run_unmarked, request.entries or settings.entries_of(path))
+    runs = request_runs(request, marks, settings.entries_of(path))
     for plan in runs_for(request.only, runs) if request.only else runs:
         planned = plan.after(shown)
         if planned is None:
@@ -53,7 +53,7 @@ async def analyse(
             again = await _trace(request, planned, tracer, interpreter, honour_fullgraph=False)
             part = _with_further(part, _understand(request, planned, again, sources))
         parts.append(part)
-        shown += [row.mark for row in part.rows if row.mark is not None and row.result.outcome is Outcome.TRACED]
+        shown += [row.mark for row in part.rows if row.mark and row.result.mark_path == path and row.result.outcome is Outcome.TRACED]
         shown += planned.marks if planned.settles else ()
     if not parts and marks.problem is not None:
         return _unreadable(request, marks)

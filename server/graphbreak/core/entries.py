@@ -28,21 +28,29 @@ class EntryKind(str, Enum):
 class Entry:
     """One way to run a file. `text` is as it was written; `path` is absolute once the file was found.
 
-    `arguments` are those of a script; `target` is what is named in the file: a test's id, or a function's qualified name. `source` is whose
-    word it is: the project's, or with `call` the user's.
+    `arguments` are those of a script, or the ids of tests in the file (none: all of them); `function` is the qualified name of the function
+    to call. `source` is whose word it is: the project's, or with `call` the user's or nobody's.
     """
 
     text: str
     kind: EntryKind
     path: str
     arguments: tuple[str, ...] = ()
-    target: str = ""
+    function: str = ""
     source: str = "project"
 
     @property
-    def test_id(self) -> str:
-        """The test as pytest wants it named."""
-        return f"{self.path}::{self.target}"
+    def tests(self) -> list[str]:
+        """The tests as pytest wants them named."""
+        return [f"{self.path}::{test}" for test in self.arguments] or [self.path]
+
+    def has_test(self, name: str) -> bool:
+        """Whether a test of the file is among those named: by itself, with parameters, or by its class."""
+        return not self.arguments or any(_same_test(name, asked.partition("[")[0]) for asked in self.arguments)
+
+
+def _same_test(name: str, asked: str) -> bool:
+    return name == asked or name.startswith(asked + "::")
 
 
 class EntryError(Exception):
@@ -53,12 +61,12 @@ def read_entry(text: str, folder: str, exists: Callable[[str], bool]) -> Entry:
     """The entry that a text in a project's file names; paths are relative to its folder. Raises EntryError."""
     text = text.strip()
     if test := _TEST.fullmatch(text):
-        entry = Entry(text, EntryKind.TEST, "", target=test["id"])
+        entry = Entry(text, EntryKind.TEST, "", (test["id"],))
         return _found(entry, [below(folder, test["path"])], exists)
     if function := _FUNCTION.fullmatch(text):
         module = function["module"].replace(".", "/")
         places = [below(folder, f"{start}{module}{end}") for start in ("", "src/") for end in (".py", "/__init__.py")]
-        return _found(Entry(text, EntryKind.FUNCTION, "", target=function["name"]), places, exists)
+        return _found(Entry(text, EntryKind.FUNCTION, "", function=function["name"]), places, exists)
     try:
         words = shlex.split(text)
     except ValueError as error:

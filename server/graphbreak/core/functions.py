@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..worker.protocol import CUT_OFF, BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, MarkSeen
 from .findings import FunctionResult, InputSet, Outcome
 from .inputs import PlannedRun
-from .marks import Mark, MarkForm
+from .marks import Mark, MarkForm, find_marks
 from .places import Sources, definition_at, definition_line, node_span, span_of
 from .source import SourceFile, Span
 from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
@@ -27,18 +27,22 @@ class Traced:
 
 def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources) -> list[Traced]:
     """One row for each mark that the run is for, and for each further one that it showed."""
-    seen = run.of(MarkSeen)
+    marks_of = _marks_elsewhere(path, sources)
     groups: dict[tuple[object, ...], list[MarkSeen]] = {}
-    for mark in seen:
+    statics: dict[tuple[object, ...], Mark | None] = {}
+    for mark in run.of(MarkSeen):
         static = _static_mark(path, planned, mark)
         if static is None and (planned.calls or _at(path, mark, planned.elsewhere) is not None):
             continue  # another run shows it
+        static = static or _at(mark.place.file, mark, marks_of(mark.place.file))
         identity = id(static) if static is not None else (mark.place.file, mark.place.line, mark.place.column)
-        groups.setdefault((identity, mark.file, mark.first_line), []).append(mark)
-    rows = [_row(path, planned, run, group, sources) for group in groups.values()]
-    shown = {row.mark for row in rows}
+        key = (identity, mark.file, mark.first_line)
+        statics[key] = static
+        groups.setdefault(key, []).append(mark)
+    rows = [_row(path, planned, run, group, statics[key], sources) for key, group in groups.items()]
+    shown = {row.mark for row in rows if row.result.mark_path == path}
     rows += [_missing(path, planned, run, mark) for mark in planned.marks if mark not in shown]
-    own = [row for row in rows if row.mark is not None or row.result.outcome is not Outcome.NOT_REACHED]
+    own = [row for row in rows if (row.mark is not None and row.result.mark_path == path) or row.result.outcome is not Outcome.NOT_REACHED]
     return sorted(own, key=lambda row: (row.result.mark_path != path, row.result.mark_path, row.result.mark_span, row.result.line))
 
 
@@ -72,6 +76,19 @@ def _better(one: Traced, other: Traced) -> Traced:
     return replace(best, result=replace(best.result, inputs=inputs))
 
 
+def _marks_elsewhere(path: str, sources: Sources) -> Callable[[str], Sequence[Mark]]:
+    """The marks of other files, each file's read once: a function has the same row whichever program shows it."""
+    known: dict[str, Sequence[Mark]] = {path: ()}
+
+    def marks_of(file: str) -> Sequence[Mark]:
+        if file not in known:
+            source = sources(file)
+            known[file] = find_marks(source).marks if source is not None else ()
+        return known[file]
+
+    return marks_of
+
+
 def _static_mark(path: str, planned: PlannedRun, seen: MarkSeen) -> Mark | None:
     if seen.directive >= 0 and not seen.place.file:
         return planned.owners[seen.directive]
@@ -89,10 +106,10 @@ def _at(path: str, seen: MarkSeen, marks: Iterable[Mark]) -> Mark | None:
     return next(iter(exact or sorted(fitting, key=lambda mark: len(mark.lines))), None)
 
 
-def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], sources: Sources) -> Traced:
+def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], static: Mark | None, sources: Sources) -> Traced:
     first, numbers = group[0], frozenset(mark.mark for mark in group)
-    static = _static_mark(path, planned, first)
-    written = static is not None and static.form in (MarkForm.DECORATOR, MarkForm.DIRECTIVE) and first.file == path
+    where = first.place.file or path
+    written = static is not None and static.form in (MarkForm.DECORATOR, MarkForm.DIRECTIVE) and first.file == where
     name = static.name if static is not None and written else first.name
     line = (
         static.line
@@ -102,14 +119,14 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
     inlined = any(numbers & set(graph.inlined) for graph in run.of(GraphSeen))
     called = inlined or _was_called(numbers, run)
     outcome, detail = _outcome(planned, run, called, static)
-    through = entry_of(path, planned, first, static)
+    through = _entry_of(path, planned, where)
     own_graphs = [graph for graph in run.of(GraphSeen) if graph.mark in numbers]
     compiled = [frame for frame in run.of(FrameCompiled) if frame.mark in numbers]
     within = inlined or any((frame.file, frame.first_line) == (first.file, first.first_line) for frame in run.of(FrameCompiled))
     if outcome is Outcome.TRACED and not detail and not compiled:
         what = "compiled as part of another marked function that calls it" if within else "it was called, but nothing of it was compiled"
         detail = "" if any(record.mark in numbers for record in run.of(BreakSeen)) else what
-    if outcome is Outcome.NOT_REACHED and static is not None and written and _is_disabled_above(sources(path), static):
+    if outcome is Outcome.NOT_REACHED and static is not None and written and _is_disabled_above(sources(where), static):
         detail = "`torch.compiler.disable` above the mark keeps it from being compiled"
     fullgraph = any(mark.fullgraph for mark in group)
     failed = fullgraph and any(record.error and record.mark in numbers for record in run.of(BreakSeen))
@@ -118,7 +135,7 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
         path=first.file,
         name=name,
         line=line,
-        mark_path=path if static is not None else first.place.file,
+        mark_path=where if static is not None else first.place.file,
         mark_span=static.span if static is not None else span_of(sources(first.place.file), first.place),
         outcome=outcome,
         detail=detail,
@@ -132,11 +149,11 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], source
     return Traced(result, numbers, static)
 
 
-def entry_of(path: str, planned: PlannedRun, seen: MarkSeen, static: Mark | None) -> str:
-    """Through which entry a function of a run was called: the project's words, or the file that was run where it is marked in another."""
+def _entry_of(path: str, planned: PlannedRun, where: str) -> str:
+    """Through what a function was called: an entry as it is named, or the file that was run where it is marked in another."""
     if planned.entry is not None:
         return planned.entry.text
-    return path if static is None and seen.place.file != path else ""
+    return path if where != path else ""
 
 
 def _is_disabled_above(source: SourceFile | None, mark: Mark) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from ..worker.protocol import ExampleCall, Job, KnownMark
 from .entries import Entry, EntryKind
 from .marks import Directive, Mark, MarkForm, Marks
+from .programs import defined_tests, is_test_file
 from .requests import AnalysisRequest
 from .source import SourceFile
 
@@ -65,8 +66,15 @@ def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False, entr
             runs.append(replace(run, elsewhere=tuple(mark for earlier in runs if earlier.settles for mark in earlier.marks)))
             left = [mark for mark in left if not (run.settles and mark in run.marks)]
     if not runs and run_unmarked and not marks.problem:
-        runs.append(PlannedRun("call", ()))
+        runs.append(PlannedRun("call", (), entry=all_tests(source)))
     return runs
+
+
+def request_runs(request: AnalysisRequest, marks: Marks, entries: Sequence[Entry]) -> list[PlannedRun]:
+    """The runs that a request is for: those of the entries that it names, else all that the file needs. `entries` are the project's."""
+    if request.entries:
+        return _from_entries(Given(request.source, request.entries), list(marks.marks))
+    return plan_runs(request.source, marks, request.run_unmarked, entries)
 
 
 def runs_for(name: str, runs: list[PlannedRun]) -> list[PlannedRun]:
@@ -97,9 +105,9 @@ def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
         overlay={**request.overlay, path: request.source.text},
         calls=list(planned.calls),
         marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
-        arguments=list(entry.arguments) if entry is not None else [],
-        function=entry.target if entry is not None and entry.kind is EntryKind.FUNCTION else "",
-        tests=[entry.test_id] if entry is not None and entry.kind is EntryKind.TEST else [],
+        arguments=list(entry.arguments) if entry is not None and entry.kind is EntryKind.SCRIPT else [],
+        function=entry.function if entry is not None else "",
+        tests=entry.tests if entry is not None and entry.kind is EntryKind.TEST else [],
     )
 
 
@@ -130,14 +138,35 @@ def _to_compile(mark: Mark, directive: Directive) -> str:
 
 
 def _from_entries(given: Given, marks: list[Mark]) -> list[PlannedRun]:
-    return [PlannedRun(entry.source, _compiled_by_the_source(marks), entry=entry) for entry in given.entries]
+    return [PlannedRun(entry.source, _marks_of(entry, given.source, marks), entry=entry) for entry in given.entries]
+
+
+def _marks_of(entry: Entry, source: SourceFile, marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    """The marks that an entry may come to: all that the source compiles, but for those in tests that are not run."""
+    called = _compiled_by_the_source(marks)
+    if entry.kind is not EntryKind.TEST:
+        return called
+    others = [lines for name, lines in defined_tests(source) if not entry.has_test(name)]
+    return tuple(mark for mark in called if not any(mark.span.start.line in lines for lines in others))
 
 
 def _from_the_program(given: Given, marks: list[Mark]) -> list[PlannedRun]:
-    """The file as a program, unless the project says with which arguments that is."""
+    """The file as a program, unless the project says with which arguments that is; a file of tests as pytest runs it."""
     called = _compiled_by_the_source(marks)
     told = any(entry.kind is EntryKind.SCRIPT for entry in given.entries)
-    return [PlannedRun("call", called)] if called and not told else []
+    if not called or told:
+        return []
+    return [PlannedRun("call", called, entry=all_tests(given.source, called))]
+
+
+def all_tests(source: SourceFile, marks: Sequence[Mark] = ()) -> Entry | None:
+    """The tests of a file that is for pytest to run; only those in which something is marked, where nothing is outside of them."""
+    if not is_test_file(source.path, source):
+        return None
+    tests = list(defined_tests(source))
+    holding = {mark: next((name for name, lines in tests if mark.span.start.line in lines), "") for mark in marks}
+    wanted = tuple(dict.fromkeys(holding.values())) if all(holding.values()) else ()
+    return Entry(source.path.replace("\\", "/").rpartition("/")[2], EntryKind.TEST, source.path, wanted, source="call")
 
 
 def _compiled_by_the_source(marks: Iterable[Mark]) -> tuple[Mark, ...]:

@@ -79,6 +79,12 @@ def _add_explain(explain: argparse.ArgumentParser) -> None:
 def _add_run_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
     command.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one run may take (default 60)")
+    command.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="auto: the code's own devices; cpu: as if there were no CUDA; cuda",
+    )
 
 
 def _add_rule(rule: argparse.ArgumentParser) -> None:

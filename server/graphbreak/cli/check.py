@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..core.baseline import Baseline, BaselineError
 from ..core.cost import by_cost
-from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
+from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report, merged_environment
 from ..core.marks import find_marks
 from ..core.requests import AnalysisRequest, Settings
 from ..core.source import SourceFile
@@ -75,7 +75,7 @@ def _result(options: argparse.Namespace) -> Result:
     known = baseline.read() if baseline is not None else Baseline()
     if written is not None:
         written.check_folder()
-    settings = Settings(interpreter=options.python, timeout=options.timeout)
+    settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device)
     reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs, options.try_fixes))
     result = _with_choice(merged(reports, unreadable), options.select, options.ignore)
     if written is not None:
@@ -170,7 +170,7 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
         names = tuple(dict.fromkeys((*other.functions, *diagnostic.functions))) if other else diagnostic.functions
         diagnostics[same] = replace(other or diagnostic, functions=names)
     return Result(
-        next((report.environment for report in reports if report.environment.torch), reports[0].environment if reports else Environment()),
+        merged_environment([report.environment for report in reports]),
         tuple(sorted(functions, key=lambda row: (row.mark_path, row.mark_span, row.name))),
         tuple(by_cost(list(diagnostics.values()))),
         (*problems, *dict.fromkeys(sentence for report in reports for sentence in report.problems)),

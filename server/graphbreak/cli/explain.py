@@ -26,7 +26,7 @@ def explain(options: argparse.Namespace) -> int:
         print(f"graphbreak: {file} cannot be read as Python text", file=sys.stderr)
         return 2
     details = [detail for detail in ("graphs", "guards", "bytecode", "decompiled") if getattr(options, detail)]
-    settings = Settings(interpreter=options.python, timeout=options.timeout)
+    settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device)
     found = asyncio.run(_explain(request_for(source, settings, named=True), name, details))
     if found.problem:
         print(f"graphbreak: {found.problem}", file=sys.stderr)

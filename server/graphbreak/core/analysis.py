@@ -10,7 +10,7 @@ from ..fixes.model import FixContext
 from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Recompiled
 from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
 from .causes import Cause, gather_causes
-from .findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report
+from .findings import Diagnostic, FunctionResult, Kind, Outcome, Report, merged_environment
 from .functions import Traced, death_sentence, settled, traced_functions
 from .ignores import with_ignores
 from .inputs import PlannedRun, job_for, request_runs, runs_for
@@ -230,7 +230,7 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         version=request.version,
         functions=tuple(row.result for row in rows),
         diagnostics=tuple(diagnostics),
-        environment=next((part.run.environment for part in parts), Environment()),
+        environment=merged_environment([part.run.environment for part in parts]),
         problems=tuple(dict.fromkeys(sentence for part in parts for sentence in _problems(part.what or path, part.run))),
         output="".join(part.run.output for part in parts),
         used_ignores=used_ignores,

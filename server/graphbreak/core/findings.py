@@ -5,6 +5,7 @@ The field names follow the output contract (README, "JSON"); positions inside ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -282,6 +283,14 @@ class Environment:
     device: str = ""
     sandbox: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def merged_environment(environments: Sequence[Environment]) -> Environment:
+    """The first one that knows its torch, with the notes of all of them; `device` is that of the first, or CUDA where one used it."""
+    first = next((environment for environment in environments if environment.torch), (*environments, Environment())[0])
+    notes = tuple(dict.fromkeys(note for environment in environments for note in environment.notes))
+    devices = {environment.device for environment in environments}
+    return replace(first, device="cuda" if "cuda" in devices else first.device, notes=notes)
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,7 @@ def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
         arguments=list(entry.arguments) if entry is not None and entry.kind is EntryKind.SCRIPT else [],
         function=entry.function if entry is not None else "",
         tests=entry.tests if entry is not None and entry.kind is EntryKind.TEST else [],
+        device=request.settings.device,
     )
 
 

@@ -32,7 +32,7 @@ class Permissions:
 class Settings:
     """What a user can set. `timeout` is in seconds; `interpreter` is the Python of the worker, or None to look for it.
 
-    `device` is `auto` (the code's own devices), `cpu` or `cuda`.
+    `device` is `auto` (the code's own devices), `cpu` (as if there were no CUDA) or `cuda` (nothing is run where there is none).
     """
 
     interpreter: str | None = None

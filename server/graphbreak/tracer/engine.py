@@ -15,7 +15,7 @@ from ..core.project import with_project
 from ..core.requests import AnalysisRequest
 from ..core.tracing import NoEnvironment, Refused, Run, RunEnd
 from ..core.trials import Trial, try_fix, with_trials
-from ..worker.protocol import Compared, Hello, Job, Message, Missing
+from ..worker.protocol import Compared, DeviceSeen, Hello, Job, Message, Missing
 from .environment import choose_interpreter, worker_variables
 from .files import sources_with
 from .once import run_once
@@ -133,7 +133,16 @@ class _Tracer:
             hello, end, output = await self._engine.run(job, interpreter, timeout, keep)
         except CannotStart as error:
             return Run((), NoEnvironment(str(error)))
-        environment = Environment(hello.python, hello.torch, hello.device, _LAYERS)
+        seen = [message for message in messages if isinstance(message, DeviceSeen)]
+        if any(not device.used for device in seen):
+            return Run((), Refused(f"The device is set to cuda, and {interpreter} finds none; set it to auto or cpu."))
+        used = next((device.used for device in seen), hello.device)
+        notes = tuple(
+            f"{os.path.basename(job.path)} asked for {device.asked}; there is none, so it was traced on the CPU."
+            for device in seen
+            if device.used != device.asked
+        )
+        environment = Environment(hello.python, hello.torch, used, _LAYERS, notes)
         return Run(tuple(messages), end, environment, tuple(hello.library_folders), hello.torch_folder, output)
 
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:

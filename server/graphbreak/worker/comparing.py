@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import dynamo, job, observing, protocol, stacks, user_module
+from . import devices, dynamo, job, observing, protocol, stacks, user_module
 from .likeness import difference
 from .protocol import Compared, Ended, Job, Message
 from .recorder import Recorder
@@ -219,6 +219,8 @@ def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
             pass
         leave()
 
+    devices.prepare(asked.device)
+    devices.stand_in(lambda message: None)
     observer = observing.Observer(folder, most_calls, cut)
     _end_in_time(observer, cut)
     dynamo.patch(torch, "compile", lambda real: observer.compile(real, asked.backend))

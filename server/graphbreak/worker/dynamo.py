@@ -5,8 +5,11 @@ What is done with it is elsewhere: `compiling` wraps `torch.compile`, `listening
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import glob
 import importlib
+import inspect
 import itertools
 import json
 import logging
@@ -58,12 +61,14 @@ def patch(owner: Any, name: str, make: Callable[[Any], Any]) -> Undo:
     scope: dict[str, Any] = {}
     exec(f"def stub(*args, **kwargs): return {key}(*args, **kwargs)", scope)
     function.__globals__[key] = make(real)
+    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Dynamo binds arguments by it
     function.__code__ = scope["stub"].__code__.replace(
         co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=code.co_firstlineno
     )
 
     def undo() -> None:
         function.__code__ = code
+        del function.__signature__  # type: ignore[attr-defined]
         function.__globals__.pop(key, None)
 
     return undo
@@ -89,6 +94,51 @@ def allow_scalar_capture() -> None:
     for name in ("capture_scalar_outputs", "capture_dynamic_output_shape_ops"):
         if hasattr(torch._dynamo.config, name):
             setattr(torch._dynamo.config, name, True)
+
+
+# CUDA where there is none
+
+
+def open_cuda(ask: Callable[[], None]) -> list[Undo]:
+    """Let the program start CUDA although there is none; `ask` hears of it. What is then to be done on it is `devices`'s part."""
+    real = torch.cuda._lazy_init
+    patched = [patch(torch.cuda, "_lazy_init", lambda real: lambda: ask())]
+    for name in ("_exchange_device", "_maybe_exchange_device"):
+        if hasattr(torch.cuda, name):
+            patched.append(patch(torch.cuda, name, lambda real: lambda device: -1))
+    return [*patched, _cpu_guard_for_cuda()] if real is torch.cuda._lazy_init else patched
+
+
+def _cpu_guard_for_cuda() -> Undo:
+    """Have libc10 switch to a CUDA device as it switches to the CPU, which is no work at all.
+
+    Without that `x.to("cuda")` asks the CUDA driver which device is the current one. There is no Python name for the table of guards; it
+    begins with the CPU's, and CUDA's comes next, in every version. Where the table cannot be found nothing is changed.
+    """
+    for library in glob.glob(os.path.join(TORCH_FOLDER, "lib", "libc10.*")):
+        try:
+            guards = (ctypes.c_void_p * 2).in_dll(ctypes.CDLL(library), "_ZN3c104impl26device_guard_impl_registryE")
+        except (OSError, ValueError):
+            continue
+        cpu, cuda = guards[0], guards[1]
+        if cpu:
+            guards[1] = cpu
+            return lambda: guards.__setitem__(1, cuda)
+    return lambda: None
+
+
+def on_fake_tensors(change: Callable[[Any, Any], tuple[Any, Any]]) -> Undo:
+    """Have `change` look over the arguments of each operation that Dynamo tries on fake tensors."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    real = FakeTensorMode.__torch_dispatch__
+
+    def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        args, kwargs = change(args, kwargs or {})
+        return real(self, func, types, args, kwargs)
+
+    FakeTensorMode.__torch_dispatch__ = dispatch  # type: ignore[assignment, method-assign]
+    return lambda: setattr(FakeTensorMode, "__torch_dispatch__", real)
 
 
 # What is being compiled

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
 from . import overlay, stacks, testing, user_module
-from .protocol import Ended, ExampleCall, Failure, Job, Message, Missing, Place
+from .protocol import DeviceSeen, Ended, ExampleCall, Failure, Job, Message, Missing, Place
 from .recorder import Recorder
 
 
@@ -28,8 +28,9 @@ class CanJudge(Protocol):
 
 def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     """Do the job and leave, with everything said before. Nothing the user's code raises gets past this."""
-    from . import session  # the first import of torch, where the parent has not done it
+    from . import devices, session  # the first import of torch, where the parent has not done it
 
+    devices.prepare(job.device)
     if job.names:
         _answer(job.names, send)
     if job.edited is not None:
@@ -47,6 +48,10 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
 
     recording = session.Session(recorder, stop)
     prepare(job)
+    if job.device == "cuda" and not devices.cuda_is_there():
+        recorder.send(DeviceSeen("cuda", ""))
+        _leave(recorder, job, 0)
+    recording.add(devices.stand_in(recorder.send))
     status, problem = 0, ""
     try:
         problem = run_program(job, recorder, recording)

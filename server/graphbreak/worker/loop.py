@@ -91,6 +91,7 @@ def _prepared_hello() -> Hello:
     python = platform.python_version()
     if sys.version_info < (3, 10):
         return _hello(error=f"Python {python} ({sys.executable}) is too old to trace with; 3.10 or newer is needed.")
+    os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")  # asking whether there is CUDA must not start it before the fork
     try:
         import torch
 

@@ -97,6 +97,7 @@ class Job:
     `quiet_seconds` and `quiet_calls` say when a program that has shown its marks enough is ended. `explain` is the qualified name of a
     function whose first call goes to `torch._dynamo.explain`; `details` are the kinds of artifacts to send with it. `arguments` are the
     program's own; with `function` (a qualified name) the file is imported and that is called; with `tests` pytest runs these ids.
+    `device` is `auto` (the code's own), `cpu` (as if there were no CUDA) or `cuda` (nothing is run where there is none).
 
     With `edited`, which is this job with other texts, nothing is traced: both are run in eager mode and compared (`Compared`). Where
     `backend` is named, the edited one is also run compiled with that. With `names`, nothing of the user's is run: the answer is `Missing`.
@@ -119,6 +120,7 @@ class Job:
     edited: typing.Optional[Job] = None
     backend: str = ""
     names: list[str] = field(default_factory=list)
+    device: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -266,6 +268,14 @@ class Missing:
 
 
 @dataclass(frozen=True)
+class DeviceSeen:
+    """The program asked for a device, and this one was used; `used` is empty where there is none, and nothing was run."""
+
+    asked: str
+    used: str
+
+
+@dataclass(frozen=True)
 class Ended:
     """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
     graph of each compile was run. `problem` is a sentence where it could not be run as asked."""
@@ -303,7 +313,7 @@ class Exited:
 
 Message = typing.Union[
     Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained, Failure,
-    Compared, Missing, Ended,
+    Compared, Missing, DeviceSeen, Ended,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 

@@ -14,7 +14,7 @@ import torch
 from . import compiling, dynamo
 from .listening import LimitHandler, TraceHandler
 from .marks import Marks
-from .protocol import Explained, Place
+from .protocol import DeviceSeen, Explained, Place
 from .recorder import Recorder
 
 
@@ -25,6 +25,7 @@ class Session:
         self.marks = Marks(recorder)
         self._recorder = recorder
         self._on_enough = on_enough
+        self._on_cuda = False
         disabled: dict[int, Place] = {}
         handler = TraceHandler(recorder, self.marks, disabled)
         self._undo = [
@@ -44,12 +45,19 @@ class Session:
         if not recorder.honour_fullgraph:
             dynamo.allow_scalar_capture()
 
+    def add(self, undo: dynamo.Undo) -> None:
+        """Something more was put around the program, to be taken away with the rest."""
+        self._undo.append(undo)
+
     def end(self) -> None:
         """Take everything back."""
         while self._undo:
             self._undo.pop()()
 
     def _called(self, mark: int, values: Any) -> None:
+        if not self._on_cuda and torch.cuda.is_initialized():
+            self._on_cuda = True
+            self._recorder.send(DeviceSeen("cuda", "cuda"))
         if self._recorder.explain and self.marks.is_called(mark, self._recorder.explain):
             self._explain(mark, values)
         if self._recorder.shown_enough:

@@ -1,0 +1,269 @@
+"""The CPU in the place of CUDA, for a program that asks for CUDA on a machine that has none.
+
+The program's own words stay what they are (`torch.device("cuda")`), and so do the functions that Dynamo knows by identity. What changes
+lies below: CUDA's kernels that make a tensor make it on the CPU, and calls about a CUDA device have nothing to do. So Dynamo
+sees the program that asks for the CPU in its place. Questions are answered truly: `torch.cuda.is_available()` is false, and a
+tensor's `device` is `cpu`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import time
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from . import dynamo
+from .protocol import DeviceSeen, Message
+
+CPU = torch.device("cpu")
+_MAKERS = ("empty.memory_format", "empty_strided", "tril_indices", "triu_indices")
+"""The operations that make a tensor by a kernel of the device; all others that do call one of them."""
+
+
+def prepare(wanted: str) -> None:
+    """Before anything asks for CUDA in this process: with `cpu` wanted there is none."""
+    if wanted == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def cuda_is_there() -> bool:
+    """Whether this process can use CUDA. Asking does not start it."""
+    return torch.cuda.is_available()
+
+
+def stand_in(tell: Callable[[Message], None]) -> dynamo.Undo:
+    """Put the CPU in CUDA's place, if there is no CUDA; `tell` is told once the program asks for it."""
+    if cuda_is_there():
+        return lambda: None
+    asked: list[bool] = []
+
+    def ask() -> None:
+        if not asked:
+            asked.append(True)
+            tell(DeviceSeen("cuda", "cpu"))
+
+    undo = [
+        *dynamo.open_cuda(ask),
+        _redirect_kernels(ask),
+        dynamo.on_fake_tensors(lambda args, kwargs: _on_cpu(args, kwargs, ask)),
+        *_answer_functions(),
+        *_redirect_objects(ask),
+        *_redirect_indices(),
+    ]
+    return lambda: [step() for step in reversed(undo)] and None
+
+
+def _is_cuda(value: object) -> bool:
+    return (isinstance(value, torch.device) and value.type == "cuda") or (isinstance(value, str) and value.partition(":")[0] == "cuda")
+
+
+def _on_cpu(args: Any, kwargs: Any, ask: Callable[[], None]) -> tuple[Any, Any]:
+    """The arguments of an operation with the CPU for each CUDA device among them."""
+    if any(isinstance(value, torch.device) and value.type == "cuda" for value in (*args, *kwargs.values())):
+        ask()
+        args = tuple(CPU if _is_cuda(value) else value for value in args)
+        kwargs = {name: CPU if _is_cuda(value) else value for name, value in kwargs.items()}
+    return args, kwargs
+
+
+def _redirect_kernels(ask: Callable[[], None]) -> dynamo.Undo:
+    """Give the dispatcher kernels for CUDA that work on the CPU."""
+
+    def kernel(op: Any) -> Callable[..., Any]:
+        def on_cpu(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = _on_cpu(args, kwargs, ask)
+            return op(*args, **kwargs)
+
+        return on_cpu
+
+    library = torch.library.Library("aten", "IMPL")
+    _kept.append(library)  # its kernels go with it
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that kernels of a CUDA build are overridden is meant
+        for name in _MAKERS:
+            packet, _, overload = name.partition(".")
+            library.impl(name, kernel(getattr(getattr(torch.ops.aten, packet), overload or "default")), "CUDA")
+        library.impl("is_pinned", lambda tensor, device=None: False, "CPU")
+        library.impl("_pin_memory", lambda tensor, device=None: tensor.clone(), "CPU")
+    return lambda: library._destroy() if hasattr(library, "_destroy") else None
+
+
+_kept: list[object] = []
+
+# Calls about a device
+
+
+class _Stream:
+    """A stream on which everything is done at once."""
+
+    device = torch.device("cuda", 0)
+    device_index, stream_id, cuda_stream, priority = 0, 0, 0, 0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        """Nothing is left to wait for; so it is with the other calls."""
+
+    wait_stream = wait_event = lambda self, other: None
+
+    def query(self) -> bool:
+        """Whether all is done."""
+        return True
+
+    def record_event(self, event: Any = None) -> Any:
+        """An event of now."""
+        event = event or _Event()
+        event.record()
+        return event
+
+
+class _Event:
+    """A moment in time."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._at = 0.0
+
+    def record(self, stream: Any = None) -> None:
+        """It is now."""
+        self._at = time.perf_counter()
+
+    def synchronize(self) -> None:
+        """It has been."""
+
+    def wait(self, stream: Any = None) -> None:
+        """It has been."""
+
+    def query(self) -> bool:
+        """Whether it has been."""
+        return True
+
+    def elapsed_time(self, end: Any) -> float:
+        """Milliseconds until another event."""
+        return (end._at - self._at) * 1000.0
+
+
+class _Graph:
+    """A CUDA graph that keeps what its capture computed."""
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+
+class _Capture(contextlib.nullcontext):  # type: ignore[type-arg]
+    """The capture of a CUDA graph: what is in it runs."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+
+def _properties(*args: Any) -> types.SimpleNamespace:
+    return types.SimpleNamespace(name="cpu", major=8, minor=0, total_memory=1 << 34, multi_processor_count=1, warp_size=32)
+
+
+_TYPES = [f"{kind}Tensor" for kind in ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")]
+_CLASSES = {"Stream": _Stream, "ExternalStream": _Stream, "Event": _Event, "CUDAGraph": _Graph, "graph": _Capture}
+_ANSWERS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(
+        (
+            "synchronize", "set_device", "set_stream", "ipc_collect", "reset_peak_memory_stats", "reset_accumulated_memory_stats",
+            "reset_max_memory_allocated", "reset_max_memory_cached", "set_rng_state", "set_rng_state_all", "empty_cache",
+            "set_per_process_memory_fraction",
+        ),
+        lambda *args, **kwargs: None,
+    ),
+    "current_device": lambda: 0,
+    "get_device_name": lambda *args, **kwargs: "cpu",
+    "get_device_capability": lambda *args, **kwargs: (8, 0),
+    "get_device_properties": _properties,
+    "memory_summary": lambda *args, **kwargs: "",
+    "mem_get_info": lambda *args, **kwargs: (1 << 34, 1 << 34),
+    "get_rng_state": lambda *args, **kwargs: torch.get_rng_state(),
+    "get_rng_state_all": list,
+    "current_stream": _Stream,
+    "default_stream": _Stream,
+    "make_graphed_callables": lambda callables, *args, **kwargs: callables,
+}  # fmt: skip
+"""What the functions of `torch.cuda` that would fail without CUDA do in its place."""
+
+
+def _answer_functions() -> list[dynamo.Undo]:
+    undo = []
+    for name, answer in _ANSWERS.items():
+        undo.append(dynamo.patch(torch.cuda, name, lambda real, answer=answer: answer))
+    for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
+        undo.append(dynamo.patch(torch.cuda.nvtx, name, lambda real: lambda *args, **kwargs: 0))
+    types = {name: getattr(torch, name) for name in _TYPES} if torch.version.cuda is None else {}
+    return undo + [_replaced(torch.cuda, name, value) for name, value in {**_CLASSES, **types}.items() if hasattr(torch.cuda, name)]
+
+
+def _replaced(owner: Any, name: str, value: object) -> dynamo.Undo:
+    real = getattr(owner, name)
+    setattr(owner, name, value)
+    return lambda: setattr(owner, name, real)
+
+
+# Objects that are made for a device
+
+
+def _redirect_indices() -> list[dynamo.Undo]:
+    if torch.version.cuda is not None:
+        return []
+    names = [(torch.Tensor, "to"), (torch.Tensor, "cuda"), (torch.nn.Module, "to"), (torch.nn.Module, "cuda")]
+    return [_replaced(owner, name, _by_index(getattr(owner, name))) for owner, name in names]
+
+
+def _redirect_objects(ask: Callable[[], None]) -> list[dynamo.Undo]:
+    def on_cpu(real: Any) -> Callable[..., None]:
+        def init(self: Any, device_type: str, *args: Any, **kwargs: Any) -> None:
+            if device_type == "cuda":
+                ask()
+            real(self, "cpu" if device_type == "cuda" else device_type, *args, **kwargs)
+
+        return init
+
+    def restore(storage: Any, location: str) -> Any:
+        if not location.startswith("cuda"):
+            return None
+        ask()
+        return storage
+
+    with contextlib.suppress(AttributeError):
+        torch.serialization.register_package(5, lambda storage: None, restore)  # before torch's own for CUDA, which is at 20
+    return [dynamo.patch(torch.autocast, "__init__", on_cpu), _replaced(torch, "Generator", _generator(torch.Generator, ask))]
+
+
+def _by_index(real: Any) -> Callable[..., Any]:
+    """A method that takes a number for a device, also in a torch that is built without CUDA, which takes none."""
+
+    @functools.wraps(real)
+    def move(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is int:
+            args = (torch.device("cuda", args[0]), *args[1:])
+        elif type(kwargs.get("device")) is int:
+            kwargs["device"] = torch.device("cuda", kwargs["device"])
+        return real(self, *args, **kwargs)
+
+    return move
+
+
+def _generator(real: type, ask: Callable[[], None]) -> type:
+    """`torch.Generator` that makes the CPU's for CUDA; what it makes is of the real class, and counts as of this one."""
+
+    class Kind(type):
+        def __call__(cls, device: Any = "cpu") -> Any:
+            if _is_cuda(device):
+                ask()
+            return real(CPU if _is_cuda(device) else device)
+
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, real)
+
+    return Kind("Generator", (), {"__module__": real.__module__, "__doc__": real.__doc__})

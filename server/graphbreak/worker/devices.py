@@ -38,6 +38,11 @@ def cuda_is_there() -> bool:
     return torch.cuda.is_available()
 
 
+def cuda_is_in_use() -> bool:
+    """Whether this process has started CUDA."""
+    return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
 def stand_in(tell: Callable[[Message], None]) -> dynamo.Undo:
     """Put the CPU in CUDA's place, if there is no CUDA; `tell` is told once the program asks for it."""
     if cuda_is_there():
@@ -57,7 +62,12 @@ def stand_in(tell: Callable[[Message], None]) -> dynamo.Undo:
         *_redirect_objects(ask),
         *_redirect_indices(),
     ]
-    return lambda: [step() for step in reversed(undo)] and None
+
+    def take_back() -> None:
+        for step in reversed(undo):
+            step()
+
+    return take_back
 
 
 def _is_cuda(value: object) -> bool:
@@ -83,7 +93,7 @@ def _redirect_kernels(ask: Callable[[], None]) -> dynamo.Undo:
 
         return on_cpu
 
-    library = torch.library.Library("aten", "IMPL")
+    library: Any = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     _kept.append(library)  # its kernels go with it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that kernels of a CUDA build are overridden is meant
@@ -147,7 +157,7 @@ class _Event:
 
     def elapsed_time(self, end: Any) -> float:
         """Milliseconds until another event."""
-        return (end._at - self._at) * 1000.0
+        return float(end._at - self._at) * 1000.0
 
 
 class _Graph:
@@ -194,10 +204,14 @@ _ANSWERS: dict[str, Callable[..., Any]] = {
 """What the functions of `torch.cuda` that would fail without CUDA do in its place."""
 
 
+def _instead(answer: Callable[..., Any], real: Any) -> Callable[..., Any]:
+    return answer
+
+
 def _answer_functions() -> list[dynamo.Undo]:
     undo = []
     for name, answer in _ANSWERS.items():
-        undo.append(dynamo.patch(torch.cuda, name, lambda real, answer=answer: answer))
+        undo.append(dynamo.patch(torch.cuda, name, functools.partial(_instead, answer)))
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         undo.append(dynamo.patch(torch.cuda.nvtx, name, lambda real: lambda *args, **kwargs: 0))
     types = {name: getattr(torch, name) for name in _TYPES} if torch.version.cuda is None else {}

@@ -101,12 +101,8 @@ def allow_scalar_capture() -> None:
 
 def open_cuda(ask: Callable[[], None]) -> list[Undo]:
     """Let the program start CUDA although there is none; `ask` hears of it. What is then to be done on it is `devices`'s part."""
-    real = torch.cuda._lazy_init
-    patched = [patch(torch.cuda, "_lazy_init", lambda real: lambda: ask())]
-    for name in ("_exchange_device", "_maybe_exchange_device"):
-        if hasattr(torch.cuda, name):
-            patched.append(patch(torch.cuda, name, lambda real: lambda device: -1))
-    return [*patched, _cpu_guard_for_cuda()] if real is torch.cuda._lazy_init else patched
+    no_switch = [patch(torch.cuda, name, lambda real: lambda device: -1) for name in ("_exchange_device", "_maybe_exchange_device")]
+    return [patch(torch.cuda, "_lazy_init", lambda real: lambda: ask()), *no_switch, _cpu_guard_for_cuda()]
 
 
 def _cpu_guard_for_cuda() -> Undo:
@@ -137,7 +133,7 @@ def on_fake_tensors(change: Callable[[Any, Any], tuple[Any, Any]]) -> Undo:
         args, kwargs = change(args, kwargs or {})
         return real(self, func, types, args, kwargs)
 
-    FakeTensorMode.__torch_dispatch__ = dispatch  # type: ignore[assignment, method-assign]
+    FakeTensorMode.__torch_dispatch__ = dispatch  # type: ignore[method-assign]
     return lambda: setattr(FakeTensorMode, "__torch_dispatch__", real)
 
 

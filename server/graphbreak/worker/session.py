@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import compiling, dynamo
+from . import compiling, devices, dynamo
 from .listening import LimitHandler, TraceHandler
 from .marks import Marks
 from .protocol import DeviceSeen, Explained, Place
@@ -55,7 +55,7 @@ class Session:
             self._undo.pop()()
 
     def _called(self, mark: int, values: Any) -> None:
-        if not self._on_cuda and torch.cuda.is_initialized():
+        if not self._on_cuda and devices.cuda_is_in_use():
             self._on_cuda = True
             self._recorder.send(DeviceSeen("cuda", "cuda"))
         if self._recorder.explain and self.marks.is_called(mark, self._recorder.explain):

@@ -12,7 +12,10 @@ from .. import __version__
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0 (clean), 1 (breaks found) or 2 (could not analyse, or bad usage)."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if getattr(options, "unsafe_fixes", False) and not (options.fix or options.diff):
+        parser.error("--unsafe-fixes goes with --fix or --diff")
     try:
         status = _run(options)
         sys.stdout.flush()
@@ -63,6 +66,11 @@ def _add_check(check: argparse.ArgumentParser) -> None:
     check.add_argument("--baseline", metavar="FILE", help="do not report what was there when this file was written")
     check.add_argument("--write-baseline", metavar="FILE", help="write what is found to this file, and report it as known")
     check.add_argument("--try-fixes", action="store_true", help="try each fix: apply it to a copy, trace again, compare the outputs")
+    check.add_argument("--fix", action="store_true", help="apply the fixes that remove breaks and change nothing else, and write the files")
+    check.add_argument("--diff", action="store_true", help="show what --fix would write, and write nothing")
+    check.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that change what is printed or logged, or settings"
+    )
     check.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     _add_run_options(check)
 

@@ -12,16 +12,22 @@ from pathlib import Path
 
 from ..core.baseline import Baseline, BaselineError
 from ..core.cost import by_cost
-from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report, merged_environment
+from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report, Safety, merged_environment
+from ..core.fixall import Applied, Choice
 from ..core.marks import find_marks
 from ..core.requests import AnalysisRequest, Settings
 from ..core.source import SourceFile
 from ..core.unused import still_unused
 from ..tracer.engine import Engine
 from ..tracer.files import read_source
+from .fix import Fixed, fix_files, unified_diff, written_texts
 
 _NOT_SEARCHED = frozenset({"node_modules", "__pycache__", "site-packages", "dist-packages", "build", "dist", "venv", "env"})
 _COUNTING = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RAISED})
+
+
+class NotWritten(Exception):
+    """The fixes could not be written; the message is the sentence to show."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Result:
     problems: tuple[str, ...]
     sources: dict[str, SourceFile]
     troubled: bool = False
+    fixed: tuple[Applied, ...] = ()
+    diff: str = ""
 
     @property
     def status(self) -> int:
@@ -52,7 +60,7 @@ def check(options: argparse.Namespace) -> int:
         return 2
     try:
         result = _result(options)
-    except BaselineError as error:
+    except (BaselineError, NotWritten) as error:
         print(f"graphbreak: {error}", file=sys.stderr)
         return 2
     if options.format == "json":
@@ -62,12 +70,12 @@ def check(options: argparse.Namespace) -> int:
     else:
         from .text import print_text
 
-        print_text(result, sys.stdout, options.color)
+        print_text(result, sys.stdout, options.color, diff=options.diff)
     return result.status
 
 
 def _result(options: argparse.Namespace) -> Result:
-    """Analyse, and leave out what the options and the baseline leave out. Raises BaselineError."""
+    """Analyse, fix, and leave out what the options and the baseline leave out. Raises BaselineError and NotWritten."""
     from .baseline import BaselineFile
 
     written = BaselineFile(options.write_baseline) if options.write_baseline else None
@@ -76,8 +84,13 @@ def _result(options: argparse.Namespace) -> Result:
     if written is not None:
         written.check_folder()
     settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device)
-    reports, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options.jobs, options.try_fixes))
-    result = _with_choice(merged(reports, unreadable), options.select, options.ignore)
+    fixed, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options))
+    problem = written_texts(fixed.texts) if options.fix and not options.diff else ""
+    if problem:
+        raise NotWritten(problem)
+    result = merged(fixed.reports, (*unreadable, *fixed.problems))
+    result = replace(result, fixed=fixed.applied, diff=unified_diff(fixed.texts) if options.diff else "")
+    result = _with_choice(result, options.select, options.ignore)
     if written is not None:
         known = written.of(result)
         written.write(known)
@@ -111,12 +124,12 @@ def _is_environment(here: str, name: str) -> bool:
     return os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
 
 
-async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jobs: int, try_fixes: bool) -> tuple[list[Report], list[str]]:
+async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, options: argparse.Namespace) -> tuple[Fixed, list[str]]:
     engine = Engine()
-    turn = asyncio.Semaphore(jobs)
+    turn = asyncio.Semaphore(options.jobs)
     unreadable: list[str] = []
 
-    async def one(path: str, named: bool) -> Report | None:
+    async def one(path: str, named: bool) -> tuple[AnalysisRequest, Report] | None:
         source = read_source(path)
         if source is None:
             unreadable.extend([f"{path} cannot be read as Python text."] if named else [])
@@ -126,13 +139,22 @@ async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, jo
         async with turn:
             request = request_for(source, settings, named)
             report = await engine.analyse(request, lambda sentence: None)
-            return await engine.try_fixes(request, report) if try_fixes else report
+            return request, await engine.try_fixes(request, report) if options.try_fixes else report
 
     try:
-        reports = await asyncio.gather(*(one(path, named) for path, named in files))
+        found = await asyncio.gather(*(one(path, named) for path, named in files))
+        analysed = [pair for pair in found if pair is not None]
+        if not options.fix and not options.diff:
+            return Fixed(tuple(report for _, report in analysed)), unreadable
+        return await fix_files(engine, analysed, _choice(options)), unreadable
     finally:
         await engine.close()
-    return [report for report in reports if report is not None], unreadable
+
+
+def _choice(options: argparse.Namespace) -> Choice:
+    """Which fixes the options ask for: only of what they leave in."""
+    safety = Safety.CHANGES_BEHAVIOUR if options.unsafe_fixes else Safety.SAFE
+    return Choice(safety, lambda found: not found.ignored and not _is_out(found.code, options.select, options.ignore))
 
 
 def _concerns_us(source: SourceFile) -> bool:
@@ -181,8 +203,9 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
 
 def _with_choice(result: Result, select: Sequence[str], ignore: Sequence[str]) -> Result:
     """Mark what `--select` leaves out and `--ignore` names as ignored."""
+    diagnostics = (replace(found, ignored=found.ignored or _is_out(found.code, select, ignore)) for found in result.diagnostics)
+    return replace(result, diagnostics=tuple(diagnostics))
 
-    def out(code: str) -> bool:
-        return (bool(select) and code.upper() not in select) or code.upper() in ignore
 
-    return replace(result, diagnostics=tuple(replace(found, ignored=found.ignored or out(found.code)) for found in result.diagnostics))
+def _is_out(code: str, select: Sequence[str], ignore: Sequence[str]) -> bool:
+    return (bool(select) and code.upper() not in select) or code.upper() in ignore

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any, TextIO
 
 from ..core.findings import CompiledFrame, Cost, Diagnostic, Fix, FunctionResult, InputSet, Region, Related, StackFrame
+from ..core.fixall import Applied
 from ..core.source import Span
 from .check import Result
+from .paths import shown_path
 
 
 def print_json(result: Result, out: TextIO) -> None:
@@ -32,13 +33,9 @@ def as_json(result: Result) -> dict[str, Any]:
         "functions": [_function(function) for function in result.functions],
         "diagnostics": [_diagnostic(diagnostic) for diagnostic in result.diagnostics],
         "problems": list(result.problems),
+        "fixed": [_applied(applied) for applied in result.fixed],
+        **({"diff": result.diff} if result.diff else {}),
     }
-
-
-def shown_path(path: str) -> str:
-    """A path relative to the working directory where it lies below it."""
-    here = os.getcwd()
-    return os.path.relpath(path, here) if path.startswith(here.rstrip(os.sep) + os.sep) else path
 
 
 def _function(function: FunctionResult) -> dict[str, Any]:
@@ -124,6 +121,12 @@ def _compiled_frame(frame: CompiledFrame) -> dict[str, Any]:
 
 def _related(place: Related) -> dict[str, Any]:
     return {"path": shown_path(place.path), "line": place.span.start.line + 1, "message": place.message}
+
+
+def _applied(applied: Applied) -> dict[str, Any]:
+    """A fix that was applied, with the place that its break had before any fix."""
+    found = applied.diagnostic
+    return {"path": shown_path(found.path), "line": applied.line + 1, "code": found.code, **_fix(applied.fix)}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

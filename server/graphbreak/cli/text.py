@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TextIO
 
@@ -11,17 +12,21 @@ from rich.text import Text
 
 from ..core.explain import cost_words
 from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Severity
+from ..core.fixall import Applied
 from ..core.lens import origin
 from ..core.source import SourceFile
 from .check import Result
-from .json_output import shown_path
+from .paths import shown_path
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFORMATION: "bold blue", Severity.HINT: "bold cyan"}
 _MARGIN = 7
 
 
-def print_text(result: Result, out: TextIO, color: str = "auto") -> None:
-    """Write the result; colours only on a terminal, unless asked for."""
+def print_text(result: Result, out: TextIO, color: str = "auto", diff: bool = False) -> None:
+    """Write the result; colours only on a terminal, unless asked for. `diff` writes what the fixes would change in its place."""
+    if diff:
+        _print_diff(result, out)
+        return
     console = Console(
         file=out, force_terminal={"always": True, "never": False}.get(color), no_color=color == "never", highlight=False, soft_wrap=True
     )
@@ -29,8 +34,25 @@ def print_text(result: Result, out: TextIO, color: str = "auto") -> None:
         console.print(text)
 
 
+def _print_diff(result: Result, out: TextIO) -> None:
+    """The diff alone, for `patch` to read; what it does, and what would remain, go to standard error."""
+    out.write(result.diff)
+    for text in (*map(_applied, result.fixed), *map(Text, result.problems), _summary(result)):
+        print(text.plain, file=sys.stderr)
+
+
+def _applied(applied: Applied) -> Text:
+    found, fix = applied.diagnostic, applied.fix
+    place = f"{shown_path(found.path)}:{applied.line + 1}"
+    return Text.assemble(
+        ("fixed: ", "bold green"), f"{place} {found.code}: {fix.title} ({fix.safety.label}): ", fix.verified.summary if fix.verified else ""
+    )
+
+
 def _lines(result: Result) -> Iterator[Text]:
     shown = [diagnostic for diagnostic in result.diagnostics if diagnostic.is_shown]
+    for applied in result.fixed:
+        yield _applied(applied)
     for diagnostic in shown:
         if diagnostic.kind is not Kind.CALLER:
             callers = [other for other in shown if other.kind is Kind.CALLER and other.id == diagnostic.id]

@@ -62,6 +62,7 @@ class _Place:
 
     def __init__(self, cause: Diagnostic, edits: Sequence[Edit], source: SourceFile | None) -> None:
         self._cause = cause
+        self._back = inverted(edits)
         self._span = moved_through(cause.span, edits)
         self._image = image(cause.span, edits)
 
@@ -72,7 +73,7 @@ class _Place:
             return False
         if self._span is not None:
             return other.span == self._span
-        return _overlap(other.span, self._image)
+        return moved_through(other.span, self._back) is None and self._image.start < other.span.end and other.span.start < self._image.end
 
 
 def _alike(cause: Diagnostic, other: Diagnostic) -> bool:
@@ -170,4 +171,6 @@ def _captured(row: FunctionResult) -> Counter[tuple[str, int]]:
 
 
 def _is_edited(path: str, line: int, edits: Edits) -> bool:
-    return any(edit.span.start.line <= line <= edit.span.end.line and (edit.span.start != edit.span.end) for edit in edits.get(path, ()))
+    """Whether an edit replaces something of a line."""
+    spans = [edit.span for edit in edits.get(path, ()) if edit.span.start != edit.span.end]
+    return any(span.start < Position(line + 1, 0) and Position(line, 0) < span.end for span in spans)

@@ -70,13 +70,20 @@ def in_order(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
 
 async def with_trials(report: Report, try_one: Callable[[Diagnostic, Fix], Awaitable[Trial]]) -> Report:
     """The report with a verdict on each of its fixes that can be tried, one after another."""
-    diagnostics = []
+    verdicts = {}
     for diagnostic in report.diagnostics:
-        fixes = [
-            replace(fix, verified=(await try_one(diagnostic, fix)).verdict) if can_be_tried(diagnostic, fix) else fix
-            for fix in diagnostic.fixes
-        ]
-        diagnostics.append(diagnostic.with_fixes(in_order(fixes)))
+        for fix in diagnostic.fixes:
+            if can_be_tried(diagnostic, fix):
+                verdicts[diagnostic.id, fix.title] = (await try_one(diagnostic, fix)).verdict
+    return with_verdicts(report, lambda diagnostic, fix: verdicts.get((diagnostic.id, fix.title)))
+
+
+def with_verdicts(report: Report, verdict: Callable[[Diagnostic, Fix], Verdict | None]) -> Report:
+    """The report with the verdicts that there are, the fixes of each diagnostic in the order in which they are then shown."""
+    diagnostics = []
+    for found in report.diagnostics:
+        fixes = (replace(fix, verified=verdict(found, fix) or fix.verified) for fix in found.fixes)
+        diagnostics.append(found.with_fixes(in_order(fixes)))
     return replace(report, diagnostics=tuple(diagnostics))
 
 
@@ -113,6 +120,16 @@ async def compare_runs(before: Sequence[Job], after: Sequence[Job], admits: bool
     return replace(worst, calls=sum(answer.calls for answer in found))
 
 
+async def harm(before: Report, after: Report, edits: Edits, compare: Compare) -> str:
+    """What is worse in a file after edits that were made for the sake of another one, in words; empty where nothing is."""
+    change = changed(before, after, edits)
+    worse = lost_function(before, after) or _more_problems(before, after)
+    if worse or change.made or len(causes(after)) > len(causes(before)):
+        return worse or "it makes other breaks"
+    compared = await compare_runs(before.jobs, after.jobs, False, compare)
+    return f"the outputs differ: {compared.reason}" if compared.values is False else ""
+
+
 def _problem(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, change: Change) -> str:
     """Why the trace alone shows that this is no fix; empty where it does not."""
     still = change.moved.get(diagnostic.id)
@@ -123,7 +140,7 @@ def _problem(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, ch
         return _more_problems(before, after)
     if still is not None:
         return "the break is still there"
-    moved = [found for found in change.made if found.kind is not Kind.INTENDED and found.gb_type == diagnostic.gb_type]
+    moved = [found for found in change.made if found.kind in (Kind.BREAK, Kind.SKIPPED) and found.gb_type == diagnostic.gb_type]
     if moved:
         return f"the break is still there, now in line {moved[0].span.start.line + 1}"
     failures = [found for found in (*change.made, *change.revealed) if found.kind is Kind.RAISED]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from ..core.analysis import analyse
 from ..core.explained import Explanation, explain
 from ..core.findings import Diagnostic, Environment, Fix, Report
+from ..core.fixall import Choice, FixAll
 from ..core.project import with_project
 from ..core.requests import AnalysisRequest
 from ..core.tracing import NoEnvironment, Refused, Run, RunEnd
@@ -56,6 +57,10 @@ class Engine:
     async def try_fixes(self, request: AnalysisRequest, report: Report) -> Report:
         """The report of a request with a verdict on each of its fixes."""
         return await with_trials(report, lambda diagnostic, fix: self.try_fix(request, report, diagnostic, fix))
+
+    def fix_all(self, request: AnalysisRequest, report: Report, choice: Choice) -> FixAll:
+        """All fixes of a file that help, to be run; `report` is that of the request."""
+        return FixAll(request, report, self.try_fix, lambda job: self.compare(request, job), choice)
 
     async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
         """What a job and its edited one do in eager mode."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import tokenize
 from collections.abc import Callable, Mapping
 
@@ -24,6 +25,32 @@ def read_source(path: str) -> SourceFile | None:
         return SourceFile(path, data.decode(encoding).removeprefix("\ufeff"))
     except (OSError, SyntaxError, UnicodeDecodeError, LookupError, ValueError):
         return None
+
+
+def write_source(old: SourceFile, text: str) -> str:
+    """Put a new text in a file's place in one step, in its own encoding, with its own permissions.
+
+    Returns a sentence where that is not done: it says something else by now, or cannot be written.
+    """
+    path = os.path.realpath(old.path)
+    if read_source(old.path) != old:
+        return f"{old.path} has been changed since it was traced."
+    beside = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        try:
+            with open(beside, "wb") as file:
+                file.write(text.encode(encoding))
+            shutil.copymode(path, beside)
+            os.replace(beside, path)
+        finally:
+            if os.path.exists(beside):
+                os.unlink(beside)
+    except (OSError, SyntaxError, UnicodeError) as error:
+        return f"{old.path} cannot be written: {error}."
+    return ""
 
 
 def sources_with(overlay: Mapping[str, str]) -> Callable[[str], SourceFile | None]:

@@ -1,0 +1,152 @@
+"""Fixes applied one after another until none helps any more, each tried on the text that the ones before it left.
+
+New breaks come to light behind those that are gone, so a step may leave as many as there were; what counts in the end is the last state
+with fewer. That is compared with the original once more, as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from .cost import by_cost
+from .differences import edits_between
+from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
+from .judging import causes, image
+from .requests import AnalysisRequest
+from .source import SourceFile, Span
+from .trials import Compare, Trial, can_be_tried, compare_runs, with_verdicts
+
+TryOne = Callable[[AnalysisRequest, Report, Diagnostic, Fix], Awaitable[Trial]]
+_MOST_STEPS = 200
+_ATTEMPTS = 2
+"""How often a fix is tried that fails: the second time when others have been applied."""
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A fix that was applied: for which diagnostic of the text as it was then, and with which verdict.
+
+    `line` (0-based) is where that stood in the text before any fix, as near as can be said.
+    """
+
+    diagnostic: Diagnostic
+    fix: Fix
+    line: int
+
+
+@dataclass(frozen=True)
+class State:
+    """A text that some fixes led to: the request for it, its report, and the fixes in order."""
+
+    request: AnalysisRequest
+    report: Report
+    applied: tuple[Applied, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How much is left: causes, and recompiles."""
+        return len(causes(self.report)) + sum(row.recompiles for row in self.report.functions)
+
+    def text(self, path: str) -> SourceFile | None:
+        """What a file says here."""
+        if path == self.request.source.path:
+            return self.request.source
+        return SourceFile(path, self.request.overlay[path]) if path in self.request.overlay else self.report.sources.get(path)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What may be applied: fixes at least as safe as `safety`, of diagnostics for which `wanted` is true."""
+
+    safety: Safety = Safety.SAFE
+    wanted: Callable[[Diagnostic], bool] = lambda diagnostic: not diagnostic.ignored
+
+
+class FixAll:
+    """All of one file. `best` is what is verified so far, at any time while `run` is at work."""
+
+    def __init__(self, request: AnalysisRequest, report: Report, try_one: TryOne, compare: Compare, choice: Choice = Choice()) -> None:
+        self._try_one = try_one
+        self._compare = compare
+        self._choice = choice
+        self._failed: dict[tuple[str, ...], tuple[int, int]] = {}
+        self._verdicts: dict[tuple[int, str, str], Verdict] = {}
+        self.original = State(request, report)
+        self.best = self.original
+
+    async def run(self) -> State:
+        """Apply what helps: the state with the fewest causes left that does the same as the original."""
+        here, checkpoints = self.original, [self.original]
+        for level in sorted({Safety.SAFE, self._choice.safety}, reverse=True):
+            while len(here.applied) < _MOST_STEPS and (further := await self._step(here, level)) is not None:
+                here = further
+                if here.count < self.best.count:
+                    self.best = here
+                    checkpoints.append(here)
+        self.best = await self._verified(checkpoints)
+        return self.best
+
+    async def _step(self, state: State, level: Safety) -> State | None:
+        """The state after the next fix that helps, or None."""
+        for diagnostic, fix in self._candidates(state, level):
+            trial = await self._try_one(state.request, state.report, diagnostic, fix)
+            self._verdicts[len(state.applied), diagnostic.id, fix.title] = trial.verdict
+            if trial.helps:
+                applied = Applied(diagnostic, replace(fix, verified=trial.verdict), self._original_line(state, diagnostic))
+                return State(trial.request, trial.after, (*state.applied, applied))
+            key = _key(state, diagnostic, fix)
+            self._failed[key] = (self._failed.get(key, (0, 0))[0] + 1, len(state.applied))
+        return None
+
+    def _original_line(self, state: State, diagnostic: Diagnostic) -> int:
+        old, new = self.original.text(diagnostic.path), state.text(diagnostic.path)
+        place = diagnostic.span
+        if old is None or new is None:
+            return place.start.line
+        return image(Span(place.start, place.start), edits_between(new, old)).start.line
+
+    def shown(self, state: State) -> Report:
+        """The report of a state, its fixes with what their trials on this text showed."""
+        return with_verdicts(state.report, lambda found, fix: self._verdicts.get((len(state.applied), found.id, fix.title)))
+
+    def _candidates(self, state: State, level: Safety) -> Iterator[tuple[Diagnostic, Fix]]:
+        """What is worth trying, the dearest break first, consequences of others last; what failed before only on another text."""
+        found = [d for d in by_cost(list(state.report.diagnostics)) if d.kind is not Kind.CALLER and self._choice.wanted(d)]
+        found.sort(key=lambda diagnostic: bool(diagnostic.caused_by))
+        for safety in sorted({Safety.SAFE, level}, reverse=True):
+            for diagnostic in found:
+                for fix in diagnostic.fixes:
+                    if fix.safety is safety and can_be_tried(diagnostic, fix) and self._is_open(state, diagnostic, fix):
+                        yield diagnostic, fix
+
+    def _is_open(self, state: State, diagnostic: Diagnostic, fix: Fix) -> bool:
+        attempts, steps = self._failed.get(_key(state, diagnostic, fix), (0, -1))
+        return attempts == 0 or (attempts < _ATTEMPTS and steps != len(state.applied))
+
+    async def _verified(self, checkpoints: list[State]) -> State:
+        """The last of some states that does what the original does, as a whole; a single fix has been compared already."""
+        first = checkpoints[0]
+        for state in reversed(checkpoints[1:]):
+            if len(state.applied) == 1:
+                return state
+            admits = any(applied.fix.admits for applied in state.applied)
+            compared = await compare_runs(first.report.jobs, state.report.jobs, admits, self._compare)
+            quiet = all(applied.fix.safety is Safety.SAFE for applied in state.applied)
+            if compared.values and (compared.printed is not False or not quiet):
+                return state
+        return first
+
+
+def _key(state: State, diagnostic: Diagnostic, fix: Fix) -> tuple[str, ...]:
+    """What a fix of a break is called, wherever the lines have gone meanwhile."""
+    source = state.text(diagnostic.path)
+    text = source.slice(diagnostic.span) if source is not None else ""
+    return diagnostic.path, diagnostic.gb_type, text, fix.title
+
+
+def changed_texts(first: State, last: State) -> Mapping[str, tuple[SourceFile, SourceFile]]:
+    """The files that differ between two states of one request, as they were and as they are."""
+    paths = {first.request.source.path, *last.request.overlay}
+    pairs = ((path, first.text(path), last.text(path)) for path in sorted(paths))
+    return {path: (old, new) for path, old, new in pairs if old is not None and new is not None and old.text != new.text}

@@ -15,6 +15,9 @@ from .places import Sources, definition_at, definition_line, node_span, span_of
 from .source import SourceFile, Span
 from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
 
+_WANTS = re.compile(r"^(?:.*: error|Error): (.+)$", re.MULTILINE)
+"""What argparse and click print about arguments, on a line of its own."""
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -226,10 +229,19 @@ def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outco
         return Outcome.NOT_REACHED, "its example call ran without calling it"
     status = run.end.ended.status if isinstance(run.end, Finished) else 0
     if status:
-        return Outcome.NOT_REACHED, f"the program ended with exit status {status} before it was called"
+        return Outcome.NOT_REACHED, f"{_ending(planned, run, status)} before it was called"
     if planned.entry is not None:
         return Outcome.NOT_REACHED, f"`{planned.entry.text}` does not call it"
     return Outcome.NOT_REACHED, "nothing in this file calls it"
+
+
+def _ending(planned: PlannedRun, run: Run, status: int) -> str:
+    """How the program ended; one that was missing arguments (argparse, click and the like say so at the end) is told where they go."""
+    asks = _WANTS.findall(run.output[-2000:]) if status == 2 else []
+    if not asks:
+        return f"the program ended with exit status {status}"
+    where = "change" if planned.entry is not None else "give them to it with"
+    return f"the program ended because of its arguments ({asks[-1].strip()}; {where} `[tool.graphbreak] entries` in pyproject.toml)"
 
 
 def failure_text(failure: Failure) -> str:

@@ -89,7 +89,8 @@ class Recorder:
         """Whether the program may be ended now: every mark was called, and for a while nothing new has come."""
         every_mark = not self._waiting and self._called.issuperset(self._marks)
         quiet = time.monotonic() - self._last_record
-        return self.recording and every_mark and self._calls_since >= self._quiet_calls and quiet >= self._quiet_seconds
+        ours = os.getpid() == self._pid  # a process that the program started is its own affair
+        return ours and self.recording and every_mark and self._calls_since >= self._quiet_calls and quiet >= self._quiet_seconds
 
 
 def _is_at(known: KnownMark, seen: MarkSeen) -> bool:

@@ -72,6 +72,7 @@ UNSURE = {
     "no gradient on one side": "if «x.sum() > 0»:\n    x = torch.zeros_like(x)",
     "numbers": "if «x.sum() > 0»:\n    s = 2.0\nelse:\n    s = 1.0",
     "a condition with dimensions": "if «x > 0»:\n    w = w * 2",
+    "shapes that may not be equal": "if «torch.equal(x, w)»:\n    x = -x",
     "a number that rounds": "if «x.sum().item()» > 0.1:\n    x = -x",
 }
 
@@ -109,7 +110,6 @@ NOTHING = {
     "written to afterwards": "if «x.any()»:\n    w = x\nw += 1",
     "a setting that is not asked first": "if n and «x.any()»:\n    w = -w",
     "one line with another": "y = 1\nif «x.any()»: w = -w; x.add_(1)",
-    "equal": "if «torch.equal(x, w)»:\n    x = -x",
     "over several lines": "if «x.any()»:\n    w = (w\n         + 1)",
 }
 

@@ -17,6 +17,7 @@ from .disable_helper import disable_helper
 from .disable_statement import disable_statement
 from .guard_output import guard_output
 from .ignore import ignore
+from .keep_tensor import keep_tensor
 from .model import FixContext, Fixer
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
@@ -53,6 +54,7 @@ FIXERS = (
     Row("branch", where_return, _BROKEN),
     Row("branch", where_expression, _BROKEN),
     Row("branch", assert_async, _BROKEN),
+    Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124"})),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),

@@ -162,16 +162,36 @@ def _single(asked: Asked, test: ast.expr) -> Condition | None:
     if inner is not None:
         return _single(asked, inner)
     if isinstance(test, ast.Compare):
-        return _comparison(asked, test)
+        return _comparison(asked, test) or _membership(asked, test)
     text = source.slice(node_span(source, test))
     value, scalar = value_of(test, asked.facts), _is_scalar(test, asked.facts)
     if isinstance(test, ast.Call) and (operation(test) or ("",))[0] in _PYTHON_TRUTHS:
-        return None
+        return _python_truth(asked, test)
     if _is_truth(test, value is not None and value.kind == frozenset({"?"})):
         return Condition(text, scalar=scalar)
     if isinstance(test, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
         return Condition(f"{text} != 0", scalar=scalar)
     return None
+
+
+def _python_truth(asked: Asked, test: ast.Call) -> Condition | None:
+    """`torch.allclose(a, b)`, `torch.equal(a, b)` or `torch.is_nonzero(a)` as a tensor."""
+    name, operands = operation(test) or ("", ())
+    source, texts = asked.source, [asked.source.slice(node_span(asked.source, part)) for part in operands]
+    if not isinstance(test.func, ast.Attribute):
+        return None
+    if name == "allclose":
+        arguments = source.slice(Span(node_span(source, test.func).end, node_span(source, test).end))
+        return Condition(f"{source.slice(node_span(source, test.func.value))}.isclose{arguments}.all()")
+    if name == "equal" and len(texts) == 2:
+        texts = [text if is_primary(text) else f"({text})" for text in texts]
+        shapes = [value.shape if (value := value_of(part, asked.facts)) is not None else None for part in operands]
+        return Condition(f"({texts[0]} == {texts[1]}).all()", exact=shapes[0] is not None and shapes[0] == shapes[1])
+    return (
+        Condition(f"{texts[0]} != 0", scalar=_is_scalar(operands[0], asked.facts))
+        if name == "is_nonzero" and is_primary(texts[0])
+        else None
+    )
 
 
 def _comparison(asked: Asked, test: ast.Compare) -> Condition | None:
@@ -188,6 +208,16 @@ def _comparison(asked: Asked, test: ast.Compare) -> Condition | None:
             text = text[: source.offset(whole.start) - start] + tensor + text[source.offset(whole.end) - start :]
             exact = all(other is side or _is_short_number(other) for other in sides)
     return Condition(text, scalar=all(_is_scalar(side, asked.facts) for side in sides), exact=exact)
+
+
+def _membership(asked: Asked, test: ast.Compare) -> Condition | None:
+    """`value in tensor`, if that is what broke."""
+    if test is not asked.broken or not isinstance(test.ops[0], (ast.In, ast.NotIn)):
+        return None
+    value, tensor = (asked.source.slice(node_span(asked.source, part)) for part in (test.left, test.comparators[0]))
+    if not isinstance(test.left, (ast.Constant, ast.Name, ast.Attribute)) or not is_primary(tensor):
+        return None
+    return Condition(f"({tensor} == {value}).any()", isinstance(test.ops[0], ast.NotIn))
 
 
 def _as_tensor(source: SourceFile, side: ast.expr) -> str | None:

@@ -1,0 +1,86 @@
+"""What a function does with a number, and whether a tensor without dimensions would do there."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from .operations import PAIRED, operation
+from .syntax import Function, own_nodes
+from .values import Facts, Value, value_of
+
+_TAKE_TENSORS = PAIRED | {
+    "div",
+    "true_divide",
+    "clamp",
+    "clamp_min",
+    "clamp_max",
+    "masked_fill",
+    "where",
+    "pow",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+}
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+@dataclass(frozen=True)
+class Use:
+    """`partners` are the tensors that the number meets; `exact` is false where that a tensor would do is only likely."""
+
+    partners: tuple[Value, ...] = ()
+    exact: bool = True
+
+
+def use_at(chain: tuple[ast.AST, ...], facts: Facts) -> Use | None:
+    """What is done with a number that stands at the end of a chain of nodes; None where it must be a number."""
+    node, outer = chain[-1], chain[-2]
+    if isinstance(outer, ast.BinOp) and isinstance(outer.op, _ARITHMETIC):
+        other = value_of(outer.right if outer.left is node else outer.left, facts)
+        if other is not None and other.tensor:
+            return Use((other,))
+        if other is not None and not other.shape and not other.kind:
+            deeper = use_at(chain[:-1], facts)
+            return Use(deeper.partners, False) if deeper is not None and not isinstance(outer.op, ast.Div) else None
+        return None
+    if isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.USub):
+        return use_at(chain[:-1], facts)
+    if isinstance(outer, (ast.If, ast.IfExp)) and outer.test is node:
+        return Use()
+    if isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not):
+        return use_at(chain[:-1], facts)
+    if isinstance(outer, ast.Compare) and len(outer.ops) == 1 and isinstance(chain[-3], (ast.If, ast.IfExp, ast.BoolOp, ast.Assert)):
+        return Use(exact=False)
+    return _passed(chain, facts)
+
+
+def _passed(chain: tuple[ast.AST, ...], facts: Facts) -> Use | None:
+    """The number as an argument of an operation that takes a tensor for it."""
+    call = next((part for part in (chain[-2], chain[-3]) if isinstance(part, ast.Call)), None)
+    found = operation(call) if call is not None else None
+    if call is None or found is None or found[0] not in _TAKE_TENSORS or not found[1] or found[1][0] is chain[-1]:
+        return None
+    others = [part for part in (*found[1][1:], *(keyword.value for keyword in call.keywords)) if part is not chain[-1]]
+    if found[0] in ("clamp", "where") and (found[0] == "where" or others):
+        return None  # the borders of `clamp` must be alike
+    value = value_of(found[1][0], facts)
+    return Use((value,)) if value is not None and value.tensor else None
+
+
+def loads_of(function: Function, name: str) -> list[tuple[ast.AST, ...]] | None:
+    """The chains of nodes to where a function reads a name; None where it is also read by, or written in, another function."""
+    found: list[tuple[ast.AST, ...]] = []
+
+    def visit(chain: tuple[ast.AST, ...]) -> None:
+        for child in ast.iter_child_nodes(chain[-1]):
+            if isinstance(child, ast.Name) and child.id == name and isinstance(child.ctx, ast.Load):
+                found.append((*chain, child))
+            visit((*chain, child))
+
+    visit((function,))
+    own = {id(node) for node in own_nodes(function)}
+    return found if all(id(chain[-1]) in own for chain in found) else None

@@ -1,0 +1,75 @@
+"""A number read from a tensor stays one where that does as well, or becomes a symbol."""
+
+from __future__ import annotations
+
+import pytest
+
+from branch_programs import fixed, fixes_of, in_function
+from graphbreak.core.findings import Safety
+
+KEPT = {
+    "a factor": ("s = «x.abs().sum().item()»\nreturn x / s", "s = x.abs().sum().detach()\nreturn x / s", True),
+    "in place": ("return x * «x.sum().item()»", "return x * x.sum().detach()", True),
+    "float": ("return x * «float(x.sum())»", "return x * x.sum().detach()", True),
+    "float of an operation": ("return x * «float(x[0] + 1)»", "return x * (x[0] + 1).detach()", False),
+    "twice": ("s = «x.mean().item()»\nreturn x - s, x + s", "s = x.mean().detach()\nreturn x - s, x + s", True),
+    "whole numbers": ("return x * «int(x.sum())»", "return x * x.sum().long()", False),
+    "an index of the largest": ("return x * «x.argmax().item()»", "return x * x.argmax()", False),
+    "another tensor": ("return w * «x.sum().item()»", "return w * x.sum().detach()", False),
+    "with a number": ("s = «x.sum().item()» * 0.5\nreturn x * s", None, False),
+    "a border": ("return x.clamp(max=«x.mean().item()»)", "return x.clamp(max=x.mean().detach())", True),
+    "a truth value": ("flag = «bool(x.sum() > 0)»\nreturn x if flag else -x", "flag = x.sum() > 0\nreturn x if flag else -x", True),
+    "a negation": ("flag = «not (x.sum() > 0)»\nreturn x if flag else -x", "flag = ~(x.sum() > 0)\nreturn x if flag else -x", True),
+    "an assertion": ("assert «x.max().item()» <= n\nreturn x", "assert x.max() <= n\nreturn x", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_the_tensor_is_kept(name: str) -> None:
+    before, after, safe = KEPT[name]
+    found = fixed(in_function(before, "x, w, n"), "scalar", code="GB0124", inputs="x: f32[4], w: f32[4], n: 3")
+    assert found == (None if after is None else (in_function(after, "x, w, n"), safe))
+
+
+NOT_KEPT = {
+    "returned": "return «x.sum().item()»",
+    "shown": 's = «x.sum().item()»\nprint(f"{s}")\nreturn x',
+    "a size": "return torch.zeros(«int(x.sum())»)",
+    "an index": "return x[«x.argmax().item()»]",
+    "a slice": "n = «int(x.sum())»\nreturn x[:n]",
+    "a range": "for i in range(«int(x.sum())»):\n    x = x + 1\nreturn x",
+    "an attribute": "self.last = «x.sum().item()»\nreturn x",
+    "unknown call": "return helper(«x.sum().item()»)",
+    "one of two assignments": "s = «x.sum().item()»\nx = x * s\ns = 2\nreturn x * s",
+    "read in another function": "s = «x.sum().item()»\ng = lambda y: y * s\nreturn g(x) * s",
+    "both borders": "return x.clamp(0, «x.mean().item()»)",
+    "a divisor of a number": "return x * (1 / «x.sum().item()»)",
+}
+
+
+@pytest.mark.parametrize("name", NOT_KEPT)
+def test_numbers_stay_where_they_must_be_numbers(name: str) -> None:
+    assert fixed(in_function(NOT_KEPT[name], "x, self"), "scalar", code="GB0124") is None
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_scalars_are_captured_for_the_whole_process(newline: str) -> None:
+    body = in_function("return x[:«int(x.sum())»]")
+    source, fixes = fixes_of(body, "scalar setting", code="GB0124", newline=newline)
+    assert [(fix.safety, fix.admits, fix.needs) for fix in fixes] == [
+        (Safety.CHANGES_BEHAVIOUR, True, ("torch._dynamo.config.capture_scalar_outputs",))
+    ]
+    assert "for the whole process" in fixes[0].title
+    after = source.apply(fixes[0].edits[source.path]).text
+    assert after.replace("\r\n", "\n").startswith(
+        "import torch\n\ntorch._dynamo.config.capture_scalar_outputs = True\n\n\n@torch.compile\n"
+    )
+    assert fixes_of(after.replace("int(x.sum())", "«int(x.sum())»"), "scalar setting", code="GB0124", head="")[1] == []
+
+
+def test_torch_is_imported_for_the_setting() -> None:
+    source, fixes = fixes_of("import os\n\n\ndef f(x):\n    return x[:«int(x.sum())»]\n", "scalar setting", code="GB0124", head="")
+    after = source.apply(fixes[0].edits[source.path]).text
+    assert after == (
+        "import os\nimport torch\n\ntorch._dynamo.config.capture_scalar_outputs = True\n\n\ndef f(x):\n    return x[:int(x.sum())]\n"
+    )

@@ -125,6 +125,7 @@ def test_what_the_trace_has_against_a_fix(after: Report, reason: str) -> None:
     [
         (Compared(False, True, 1, "it returns more"), Safety.SAFE, False, "the outputs differ: it returns more"),
         (Compared(None, True, 0, "no call was made"), Safety.SAFE, False, "the outputs cannot be compared: no call was made"),
+        (Compared(None, False, 0, "it prints less"), Safety.SAFE, False, "it prints less"),
         (Compared(True, False, 1, "it prints less"), Safety.SAFE, False, "it prints less"),
         (Compared(True, False, 1, "it prints less"), Safety.CHANGES_BEHAVIOUR, True, ""),
         (Compared(False, True, 1, "it returns more"), Safety.CHANGES_BEHAVIOUR, False, "the outputs differ: it returns more"),

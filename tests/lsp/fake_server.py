@@ -1,6 +1,7 @@
 """A language server whose engine needs no torch: what it "finds" is written in the documents. Run it to have it on stdio.
 
-* `print(...)` is a graph break with a fix; on a line with `# quiet` it is ignored;
+* `print(...)` is a graph break with a fix, which is a safe one for `print(safe...)`; on a line with `# quiet` it is ignored;
+* fixes are tried where the text says `TRY`, one at a time when it is let in with `TRY ONE BY ONE`; one of `print(...DIFFERS...)` fails;
 * `import helper` takes in the file `helper.py` beside the entry, and `helper.f(...)` is then a caller of each of its breaks;
 * `model(...)` holds three breaks of a library;
 * `STALE` says that nothing new is known, with a hint;
@@ -40,7 +41,9 @@ from graphbreak.core.findings import (
 from graphbreak.core.marks import Mark, find_marks
 from graphbreak.core.requests import AnalysisRequest
 from graphbreak.core.source import Edit, SourceFile, Span
+from graphbreak.core.trials import Trial, try_fix
 from graphbreak.lsp.server import run_stdio
+from graphbreak.worker.protocol import Compared, Job
 
 URL = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html"
 LIBRARY = "/usr/lib/python3/site-packages/lib.py"
@@ -52,6 +55,10 @@ class FakeAnalyser:
     def __init__(self) -> None:
         self.requests: list[AnalysisRequest] = []
         self.explained: list[tuple[str, str, list[str]]] = []
+        self.tried: list[str] = []
+        self.trials = 0
+        self.most_trials = 0
+        self.let_in = asyncio.Semaphore(0)
         self.cancelled = 0
         self.restarts = 0
         self.closed = 0
@@ -66,6 +73,28 @@ class FakeAnalyser:
         if "SLOW" in request.source.text:
             await self._wait()
         return report_of(request)
+
+    async def try_fix(self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
+        """Judge the reports of the two texts as the engine does; `tried` has the code that each fix was for."""
+        text = request.source.text
+        self.trials += 1
+        self.most_trials = max(self.trials, self.most_trials)
+        try:
+            if "TRY" not in text or "TRY ONE BY ONE" in text:
+                await self.let_in.acquire()
+        finally:
+            self.trials -= 1
+        self.tried.append(before.sources[diagnostic.path].slice(diagnostic.span))
+
+        async def analyse(edited: AnalysisRequest) -> Report:
+            return report_of(edited)
+
+        return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job))
+
+    async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
+        """The same, unless text that is not there any more says otherwise."""
+        assert job.edited is not None
+        return Compared(job.text.count("DIFFERS") == job.edited.text.count("DIFFERS"), True, 1, "it returns something else")
 
     async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
         """Say something."""
@@ -116,7 +145,8 @@ def report_of(request: AnalysisRequest) -> Report:
     if stale := "STALE" in entry.text:
         hint = "This was not analysed."
         found = [Diagnostic("hint", entry.path, Span.at(0, 0, 0, 1), Severity.HINT, Kind.NOT_ANALYSED, "not-analysed", hint)]
-    return Report(entry.path, request.version, functions, tuple(found), environment, problems, stale=stale, sources=sources)
+    jobs = (Job(entry.path, entry.text, request.root),)
+    return Report(entry.path, request.version, functions, tuple(found), environment, problems, stale=stale, jobs=jobs, sources=sources)
 
 
 def _within(diagnostic: Diagnostic, functions: tuple[FunctionResult, ...]) -> Diagnostic:
@@ -172,7 +202,8 @@ def _spans(source: SourceFile, pattern: str) -> Iterator[Span]:
 
 def _causes(source: SourceFile) -> Iterator[Diagnostic]:
     for number, span in enumerate(_spans(source, r"print\([^)]*\)")):
-        fix = Fix("Remove the `print`", Safety.CHANGES_BEHAVIOUR, {source.path: (Edit(span, "pass"),)})
+        safety = Safety.SAFE if source.slice(span).startswith("print(safe") else Safety.CHANGES_BEHAVIOUR
+        fix = Fix("Remove the `print`", safety, {source.path: (Edit(span, "pass"),)}, family="print")
         frame = StackFrame(source.path, span.start.line, "f", span=span)
         yield Diagnostic(
             id=f"{source.path}:{number}",

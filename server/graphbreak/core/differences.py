@@ -29,13 +29,18 @@ def edits_between(old: SourceFile, new: SourceFile) -> tuple[Edit, ...]:
 
 
 def _trimmed(old: SourceFile, start: int, before: str, after: str) -> Edit:
-    """The replacement of one text by another, without the lines' common beginnings and ends (a line end is never cut in two)."""
+    """The replacement of one text by another, without the lines' common beginnings and ends (no line end is cut in two)."""
     most = min(len(before), len(after))
     head = next((index for index in range(most) if before[index] != after[index]), most)
     tail = next((index for index in range(most - head) if before[-1 - index] != after[-1 - index]), most - head)
-    while head and before[head - 1] == "\r":
+    while _in_line_end(before, head) or _in_line_end(after, head):
         head -= 1
-    while tail and (before[len(before) - tail] == "\n" or after[len(after) - tail] == "\n"):
+    while _in_line_end(before, len(before) - tail) or _in_line_end(after, len(after) - tail):
         tail -= 1
     span = Span(old.position(start + head), old.position(start + len(before) - tail))
     return Edit(span, after[head : len(after) - tail])
+
+
+def _in_line_end(text: str, index: int) -> bool:
+    """Whether an index falls between the two characters of one line end."""
+    return index > 0 and text[index - 1 : index + 1] == "\r\n"

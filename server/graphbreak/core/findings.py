@@ -136,7 +136,8 @@ class Verdict:
     """What a trial of a fix showed. `accepted` is whether it may be applied unseen at its level of safety; `reason` says in words why not.
 
     `same_outputs` is None where nothing could be compared. `summary` is what a title says of it; `removes`, that fewer causes are left
-    (a break that is made an intended one is still one).
+    (a break that is made an intended one is still one);
+    `failed`, that it does not do what it is for or changes what the program does: nobody should apply it.
     """
 
     breaks_before: int
@@ -146,6 +147,7 @@ class Verdict:
     reason: str = ""
     summary: str = ""
     removes: bool = False
+    failed: bool = False
 
 
 @dataclass(frozen=True)

@@ -75,16 +75,24 @@ class FixAll:
         self.original = State(request, report)
         self.best = self.original
 
+    @property
+    def words(self) -> str:
+        """What is reached so far, for a title."""
+        before, after = self.original.count, self.best.count
+        return f"removes {before - after} of {before}, outputs equal"
+
     async def run(self) -> State:
         """Apply what helps: the state with the fewest causes left that does the same as the original."""
-        here, checkpoints = self.original, [self.original]
+        here = self.original
         for level in sorted({Safety.SAFE, self._choice.safety}, reverse=True):
             while len(here.applied) < _MOST_STEPS and (further := await self._step(here, level)) is not None:
-                here = further
-                if here.count < self.best.count:
-                    self.best = here
-                    checkpoints.append(here)
-        self.best = await self._verified(checkpoints)
+                if further.count >= self.best.count:
+                    here = further
+                elif await self._is_whole(further):
+                    here = self.best = further
+                else:
+                    self._fail(here, further.applied[-1].diagnostic, further.applied[-1].fix, _ATTEMPTS)
+                    here = self.best
         return self.best
 
     async def _step(self, state: State, level: Safety) -> State | None:
@@ -95,9 +103,12 @@ class FixAll:
             if trial.helps:
                 applied = Applied(diagnostic, replace(fix, verified=trial.verdict), self._original_line(state, diagnostic))
                 return State(trial.request, trial.after, (*state.applied, applied))
-            key = _key(state, diagnostic, fix)
-            self._failed[key] = (self._failed.get(key, (0, 0))[0] + 1, len(state.applied))
+            self._fail(state, diagnostic, fix)
         return None
+
+    def _fail(self, state: State, diagnostic: Diagnostic, fix: Fix, times: int = 1) -> None:
+        key = _key(state, diagnostic, fix)
+        self._failed[key] = (self._failed.get(key, (0, 0))[0] + times, len(state.applied))
 
     def _original_line(self, state: State, diagnostic: Diagnostic) -> int:
         old, new = self.original.text(diagnostic.path), state.text(diagnostic.path)
@@ -124,18 +135,14 @@ class FixAll:
         attempts, steps = self._failed.get(_key(state, diagnostic, fix), (0, -1))
         return attempts == 0 or (attempts < _ATTEMPTS and steps != len(state.applied))
 
-    async def _verified(self, checkpoints: list[State]) -> State:
-        """The last of some states that does what the original does, as a whole; a single fix has been compared already."""
-        first = checkpoints[0]
-        for state in reversed(checkpoints[1:]):
-            if len(state.applied) == 1:
-                return state
-            admits = any(applied.fix.admits for applied in state.applied)
-            compared = await compare_runs(first.report.jobs, state.report.jobs, admits, self._compare)
-            quiet = all(applied.fix.safety is Safety.SAFE for applied in state.applied)
-            if compared.values and (compared.printed is not False or not quiet):
-                return state
-        return first
+    async def _is_whole(self, state: State) -> bool:
+        """Whether a state does what the original does, with all its fixes together; a single one has been compared already."""
+        if len(state.applied) == 1:
+            return True
+        admits = any(applied.fix.admits for applied in state.applied)
+        quiet = all(applied.fix.safety is Safety.SAFE for applied in state.applied)
+        compared = await compare_runs(self.original.report.jobs, state.report.jobs, admits, self._compare)
+        return compared.values is True and (compared.printed is not False or not quiet)
 
 
 def _key(state: State, diagnostic: Diagnostic, fix: Fix) -> tuple[str, ...]:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from ..worker.protocol import Compared, Job
 from .entries import Entry
-from .findings import Report
+from .findings import Diagnostic, Fix, Report
 from .source import SourceFile
 
 if TYPE_CHECKING:
     from .explained import Explanation
+    from .trials import Trial
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,12 @@ class Analyser(Protocol):
 
     async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
         """The report of one file; `progress` hears a short sentence at each step. Never raises for what user code does."""
+
+    async def try_fix(self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
+        """Apply a fix of a diagnostic of `before`, the report of `request`, to a copy, and see what it is good for."""
+
+    async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
+        """What a job of a request and its edited one do in eager mode."""
 
     async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
         """PyTorch's own explain report for the call that the file makes of a function; `details` are keys of `explained.DETAILS`."""

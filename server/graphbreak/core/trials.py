@@ -87,6 +87,12 @@ def with_verdicts(report: Report, verdict: Callable[[Diagnostic, Fix], Verdict |
     return replace(report, diagnostics=tuple(diagnostics))
 
 
+def without_verdicts(report: Report) -> Report:
+    """The report as if none of its fixes had been tried; their order stays."""
+    found = (one.with_fixes(tuple(replace(fix, verified=None) for fix in one.fixes)) for one in report.diagnostics)
+    return replace(report, diagnostics=tuple(found))
+
+
 def edited(request: AnalysisRequest, report: Report, edits: Edits) -> AnalysisRequest:
     """The same request for the text after some edits of what the report speaks of."""
     texts = {path: report.sources[path].apply(group).text for path, group in edits.items()}
@@ -156,7 +162,8 @@ def _lost(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, chang
     recompiles = sum(row.recompiles for row in after.functions) - sum(row.recompiles for row in before.functions)
     if recompiles > 0 or (recompiles == 0 and diagnostic.kind is Kind.RECOMPILE):
         return "it is compiled again for other inputs" if recompiles else "it is compiled as often as before"
-    if not any(row.graphs for row in after.functions if row.name in diagnostic.functions or not diagnostic.functions):
+    concerned = [row for row in after.functions if row.name in diagnostic.functions or not diagnostic.functions]
+    if concerned and not any(row.graphs for row in concerned):
         return "nothing is compiled"
     lost = lost_operations(before, after, fix.edits)
     return f"{lost} operation{'' if lost == 1 else 's'} fewer would be captured" if lost > 0 else ""
@@ -177,14 +184,17 @@ def _judged(
     request: AnalysisRequest,
 ) -> Trial:
     """The verdict on a fix that the trace has nothing against."""
-    if compared.values is not True:
-        words = "the outputs differ" if compared.values is False else "the outputs cannot be compared"
-        return Trial(_failed(numbers, f"{words}: {compared.reason}", compared.values), request, after, change=change)
+    if compared.values is False:
+        return Trial(_failed(numbers, f"the outputs differ: {compared.reason}", False), request, after, change=change)
     if compared.printed is False and fix.safety is Safety.SAFE:
         return Trial(_failed(numbers, compared.reason, True), request, after, change=change)
     intended = [found for found in change.made if found.kind is Kind.INTENDED]
     fewer = numbers[1] < numbers[0] or _recompiles(after) < _recompiles(before)
     summary = _summary(before, after, change, numbers, bool(intended))
+    if compared.values is None:
+        words = f"the outputs cannot be compared: {compared.reason}"
+        return Trial(Verdict(*numbers, None, False, words, f"{summary}, outputs not compared"), request, after, change=change)
+    summary += ", outputs equal"
     reason = "" if fewer or intended else f"it only lays bare {_count(len(change.revealed), 'further break')} behind this one"
     verdict = Verdict(*numbers, True, not reason, reason, summary, fewer)
     return Trial(verdict, request, after, helps=not intended, change=change)
@@ -200,11 +210,11 @@ def _summary(before: Report, after: Report, change: Change, numbers: tuple[int, 
         words = f"removes {gone} of {_count(numbers[0], 'break')}"
     else:
         words = f"removes {_recompiles(before) - _recompiles(after)} of {_count(_recompiles(before), 'recompile')}"
-    return words + (f", lays bare {_count(revealed, 'further one')}" if revealed else "") + ", outputs equal"
+    return words + (f", lays bare {_count(revealed, 'further one')}" if revealed else "")
 
 
 def _failed(numbers: tuple[int, int], reason: str, same: bool | None = None) -> Verdict:
-    return Verdict(*numbers, same, False, reason, f"tried: {reason}")
+    return Verdict(*numbers, same, False, reason, f"tried: {reason}", failed=True)
 
 
 def _recompiles(report: Report) -> int:

@@ -11,6 +11,7 @@ Reading order:
     triggers.py       when a document is analysed
     runs.py           one analysis runs, one waits, what nobody waits for gives way
     analyses.py       what one analysis is given, and where its report goes
+    trials.py         fixes are tried in the background, and what is looked at first
     workspace_trace.py, workspace_files.py
                       everything in the workspace that is marked, in the background
     settings.py       what a user can set; configuration.py asks the editor for it, for each of its folders.py

@@ -39,6 +39,7 @@ class Analyses:
         if source is None:
             return
         bar = None if run.background else session.progress.begin(f"Graphbreak: {os.path.basename(run.path)}", run.cancel)
+        session.trials.pause()
         session.extension.status(run.path, "tracing")
         session.extension.refresh_lenses()
         state, message = "idle", ""
@@ -46,7 +47,7 @@ class Analyses:
             request = self.request(source, unmarked=run.unmarked, only=run.only)
             report = await self._analyser.analyse(request, bar.say if bar is not None else lambda sentence: None)
             if not run.cancelled:
-                self._accept(run, report)
+                self._accept(run, request, report)
         except Exception as error:  # a bug in the engine costs this one answer, not the session
             state, message = "failed", f"Graphbreak failed on {run.path}: {error}"
             session.notices.log("".join(traceback.format_exception(error)), types.MessageType.Error)
@@ -108,7 +109,7 @@ class Analyses:
             only=only,
         )
 
-    def _accept(self, run: Run, report: Report) -> None:
+    def _accept(self, run: Run, request: AnalysisRequest, report: Report) -> None:
         session = self._session
         session.notices.report(report)
         session.extension.environment(run.path, report.environment)
@@ -122,3 +123,5 @@ class Analyses:
         # A helper that nobody knew to be involved may have been saved while it ran.
         if any(session.saved_at(path) > run.revision for path in involved):
             session.runs.again(run.path)
+        elif session.documents.revision == run.revision:
+            session.trials.take(run.path, request, report)

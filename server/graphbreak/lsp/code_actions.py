@@ -1,4 +1,4 @@
-"""codeAction: the fixes of the newest report, as quick fixes."""
+"""codeAction: the fixes of the newest report with what their trials showed, as quick fixes; all safe ones together for `source.fixAll`."""
 
 from __future__ import annotations
 
@@ -9,31 +9,47 @@ from pygls.capabilities import get_capability
 
 from ..core.findings import Diagnostic, Fix
 from ..core.source import Span
+from ..core.trials import is_removal, shown_title
 from ..tracer.files import read_source
 from .connection import GraphbreakServer
 from .convert import to_path
 from .diagnostics import shown
+from .documents import Document
 
-OPTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix])
+FIX_ALL = "source.fixAll.graphbreak"
+OPTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL])
 
 
 def code_action(ls: GraphbreakServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The fixes of every diagnostic that touches the range, each edit once."""
+    """The fixes of every diagnostic that touches the range, each edit once. Nothing is waited for: trials go on meanwhile."""
     path = to_path(params.text_document.uri)
     document = None if path is None else ls.session.documents.get(path)
-    if document is None or not _wants_quick_fixes(params.context.only):
+    if document is None:
         return []
+    only = params.context.only
+    actions = list(_fix_all(ls, document)) if only and _wants(only, FIX_ALL) else []
+    if not _wants(only, types.CodeActionKind.QuickFix):
+        return actions
     asked = ls.session.converter.from_range(document.source, params.range)
+    ls.session.trials.looked_at(document.path, asked)
+    return actions + _quick_fixes(ls, document, asked)
+
+
+def _wants(only: Sequence[types.CodeActionKind | str] | None, kind: str) -> bool:
+    """Whether a kind is asked for: by itself, or by one that it lies below. An empty kind stands for all of them."""
+    wanted = [str(one.value if isinstance(one, types.CodeActionKind) else one) for one in only or ()]
+    return only is None or any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
+
+
+def _quick_fixes(ls: GraphbreakServer, document: Document, asked: Span) -> list[types.CodeAction]:
     actions: dict[str, types.CodeAction] = {}
     for diagnostic, fix in _fixes(ls, document.path, asked):
         action = _action(ls, diagnostic, fix)
-        actions.setdefault(f"{fix.title} {action.edit}", action)
-    return list(actions.values())
-
-
-def _wants_quick_fixes(only: Sequence[types.CodeActionKind | str] | None) -> bool:
-    """An empty kind stands for all of them; a narrower one (`quickfix.other`) for none of ours."""
-    return only is None or any(kind in (types.CodeActionKind.QuickFix, types.CodeActionKind.Empty) for kind in only)
+        if action is not None:
+            actions.setdefault(f"{action.title} {action.edit}", action)
+    found = list(actions.values())
+    together = _together(ls, document) if found else None
+    return [*found, *([together] if together is not None else [])]
 
 
 def _fixes(ls: GraphbreakServer, path: str, asked: Span) -> Iterator[tuple[Diagnostic, Fix]]:
@@ -52,14 +68,42 @@ def _is_current(ls: GraphbreakServer, fix: Fix) -> bool:
     return True
 
 
-def _action(ls: GraphbreakServer, diagnostic: Diagnostic, fix: Fix) -> types.CodeAction:
-    """Never preferred: an editor may apply a preferred action unseen, and this one has not been tried."""
-    versioned = bool(get_capability(ls.client_capabilities, "workspace.workspace_edit.document_changes"))
-    converter, related = ls.session.converter, ls.session.publisher.related_supported
+def _action(ls: GraphbreakServer, diagnostic: Diagnostic, fix: Fix) -> types.CodeAction | None:
+    """Preferred only if it was tried, is safe and removes the break: an editor may apply a preferred action unseen.
+
+    One that failed its trial is shown where the editor can show why it is not to be applied, and else not at all.
+    """
+    failed = fix.verified is not None and fix.verified.failed
+    if failed and not get_capability(ls.client_capabilities, "text_document.code_action.disabled_support"):
+        return None
     squiggles = [s for s in shown(ls.session.results, diagnostic.path) if diagnostic in s.members]
+    converter, related = ls.session.converter, ls.session.publisher.related_supported
     return types.CodeAction(
-        title=fix.title,
+        title=shown_title(diagnostic, fix),
         kind=types.CodeActionKind.QuickFix,
         diagnostics=[converter.to_diagnostic(squiggle, related=related) for squiggle in squiggles],
-        edit=converter.to_workspace_edit(fix, versioned=versioned),
+        edit=None if failed else _edit(ls, fix),
+        is_preferred=True if is_removal(fix) else None,
+        disabled=types.CodeActionDisabled(fix.verified.reason) if failed and fix.verified is not None else None,
     )
+
+
+def _edit(ls: GraphbreakServer, fix: Fix) -> types.WorkspaceEdit:
+    versioned = bool(get_capability(ls.client_capabilities, "workspace.workspace_edit.document_changes"))
+    return ls.session.converter.to_workspace_edit(fix, versioned=versioned)
+
+
+def _fix_all(ls: GraphbreakServer, document: Document) -> Iterator[types.CodeAction]:
+    """All that is verified so far."""
+    found = ls.session.trials.together(document.path)
+    if found is not None and _is_current(ls, found[1]):
+        yield types.CodeAction(found[1].title, FIX_ALL, edit=_edit(ls, found[1]))
+
+
+def _together(ls: GraphbreakServer, document: Document) -> types.CodeAction | None:
+    """The same as a quick fix, where it is more than one."""
+    found = ls.session.trials.together(document.path)
+    if found is None or len(found[0].best.applied) < 2 or not _is_current(ls, found[1]):
+        return None
+    title = f"Fix all safe graph breaks in this file — {found[0].words}"
+    return types.CodeAction(title, types.CodeActionKind.QuickFix, edit=_edit(ls, found[1]))

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report
+from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report, Verdict
 from ..core.project import FILE_NAME
 from ..core.source import Edit, SourceFile
+from ..core.trials import with_verdicts, without_verdicts
 from ..core.unused import still_unused
 from .moving import caught_up, moved_report
 from .severities import Severities, as_wished
@@ -44,6 +45,19 @@ class Results:
         self._reports[entry] = report
         self._files[entry] = _files(self._reports[entry])
         self.refresh()
+
+    def verdict(self, entry: str, diagnostic: str, title: str, verdict: Verdict) -> None:
+        """What a trial showed of a fix, by the id of its diagnostic and its title."""
+        self._reports[entry] = with_verdicts(
+            self._reports[entry], lambda found, fix: verdict if (found.id, fix.title) == (diagnostic, title) else None
+        )
+        self.refresh()
+
+    def forget_verdicts(self, entry: str) -> None:
+        """The text is another one than the fixes of an entry document were tried on."""
+        if entry in self._reports:
+            self._reports[entry] = without_verdicts(self._reports[entry])
+            self.refresh()
 
     def drop(self, entry: str) -> None:
         """Forget what an entry document's trace said, in all files; what other traces said stays."""

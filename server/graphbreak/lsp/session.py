@@ -23,6 +23,7 @@ from .progress import Progress
 from .results import Results
 from .runs import Runs
 from .telling import Extension
+from .trials import Trials
 from .triggers import Triggers
 from .workspace_trace import WorkspaceTrace
 
@@ -40,9 +41,8 @@ class Session:
         self.publisher = Publisher(server, self.results, lambda: self.converter, lambda: self.extension.results(self.results.reports))
         self.workspace_trace = WorkspaceTrace(self)
         self.analyses = Analyses(self, server, analyser)
-        self.runs = Runs(
-            self.analyses.analyse, lambda: self.documents.revision, self.documents.forget_steps, lambda: self.workspace_trace.update()
-        )
+        self.runs = Runs(self.analyses.analyse, lambda: self.documents.revision, self._quiet, lambda: self.workspace_trace.update())
+        self.trials = Trials(self, analyser)
         self.triggers = Triggers(self)
         self._server = server
         self._analyser = analyser
@@ -65,9 +65,15 @@ class Session:
         document = self.documents.get(path)
         return None if document is None else document.version
 
+    def _quiet(self) -> None:
+        """Nothing is traced any more."""
+        self.documents.forget_steps()
+        self.trials.resume()
+
     def opened(self, document: Document) -> None:
         """A document was opened; the editor's text counts from now on, and not the one on disk."""
         self.documents.open(document)
+        self._has_now(document.source)
         self.results.align(document.source)
         self.publisher.now()
         self.triggers.opened(document.path)
@@ -78,6 +84,7 @@ class Session:
         for change in changes:
             step = self.documents.change(document, converter.from_change(document.source, change))
             self.results.edited(step, document.source)
+        self.trials.edited(document.path)
         document.version = version
         self.publisher.soon()
         self.triggers.typed(document.path)
@@ -94,6 +101,7 @@ class Session:
     def changed_on_disk(self, path: str) -> None:
         """A file that is not open was written, or deleted, by another program."""
         self.documents.touch()
+        self.trials.edited(path)
         if self.results.entries_with(path):
             self._align_with_disk(path)
             self.results.drop(path)
@@ -112,17 +120,25 @@ class Session:
     def _align_with_disk(self, path: str) -> None:
         on_disk = read_source(path) if self.results.source(path) is not None else None
         if on_disk is not None:
+            self._has_now(on_disk)
             self.results.align(on_disk)
+
+    def _has_now(self, source: SourceFile) -> None:
+        """A file turned out to have this text."""
+        if self.results.source(source.path) not in (None, source):
+            self.trials.edited(source.path)
 
     def forget(self, path: str) -> None:
         """Nothing is, and nothing will be, known from tracing this document."""
         self.runs.cancel(path)
+        self.trials.drop(path)
         self.results.drop(path)
         self.publisher.now()
 
     async def read_settings(self) -> None:
         """Ask for the settings, and act on those that are new."""
         await self.configuration.ask()
+        self.trials.settings_changed()
         self.triggers.settings_changed()
         self.results.refresh()
         self.extension.tell_again()
@@ -144,14 +160,17 @@ class Session:
         if path is None:
             self.workspace_trace.cancel()
             self.runs.cancel_all()
+            await self.trials.stop()
         else:
             self.runs.cancel(path)
+            self.trials.drop(path)
         await self.analyses.stop_explaining(path)
 
     async def restart(self) -> None:
         """Begin anew with fresh workers; what is shown stays until there is something newer."""
         self.workspace_trace.cancel()
         await self.runs.stop()
+        await self.trials.stop()
         await self.analyses.stop_explaining()
         await self._analyser.restart()
         for document in self.documents:
@@ -169,5 +188,6 @@ class Session:
         for task in list(self._work):
             task.cancel()
         await self.runs.stop()
+        await self.trials.stop()
         await self.analyses.stop_explaining()
         await self._analyser.close()

@@ -17,7 +17,8 @@ NOT_OURS = frozenset({"trace", "bands", "importStrategy", "settings", "graphbrea
 
 @dataclass(frozen=True)
 class ClientSettings:
-    """The settings of one folder. `run` says when a document is analysed; `severity` and `lens` are about what is shown."""
+    """The settings of one folder. `run` says when a document is analysed; `severity` and `lens` are about what is shown;
+    `try_fixes` is whether fixes are tried in the background."""
 
     run: str = ON_SAVE
     interpreter: str | None = None
@@ -28,6 +29,7 @@ class ClientSettings:
     sandbox: Permissions = field(default_factory=Permissions)
     severity: Severities = field(default_factory=dict, hash=False)
     lens: bool = True
+    try_fixes: bool = True
 
     def for_analysis(self) -> Settings:
         """The part that the engine knows."""
@@ -60,7 +62,7 @@ def read_settings(raw: object, base: ClientSettings) -> tuple[ClientSettings, li
         if key in NOT_OURS or value is None:
             continue
         try:
-            known[key] = _READERS[key](value)
+            known[_FIELDS.get(str(key), str(key))] = _READERS[key](value)
         except KeyError:
             problems.append(f"Graphbreak has no setting `{key}`; it is ignored.")
         except (TypeError, ValueError) as error:
@@ -129,4 +131,8 @@ _READERS: dict[str, Callable[[object], Any]] = {
     "sandbox": _read_sandbox,
     "severity": read_severities,
     "lens": _read_switch,
+    "tryFixes": _read_switch,
 }
+
+_FIELDS = {"tryFixes": "try_fixes"}
+"""Settings that are called otherwise here."""

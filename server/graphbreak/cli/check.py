@@ -6,23 +6,25 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from ..core.baseline import Baseline, BaselineError
 from ..core.cost import by_cost
 from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report, Safety, merged_environment
 from ..core.fixall import Applied, Choice
 from ..core.marks import find_marks
+from ..core.project import ProjectSettings
 from ..core.requests import AnalysisRequest, Settings
 from ..core.source import SourceFile
 from ..core.unused import still_unused
 from ..tracer.engine import Engine
 from ..tracer.files import read_source
-from .fix import Fixed, fix_files, unified_diff, written_texts
+from ..tracer.project import ProjectReader
+from .entries import entry_files, told
+from .fix import Analysed, Fixed, fix_files, unified_diff, written_texts
+from .targets import Target, exists, targets
 
-_NOT_SEARCHED = frozenset({"node_modules", "__pycache__", "site-packages", "dist-packages", "build", "dist", "venv", "env"})
 _COUNTING = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RAISED})
 
 
@@ -54,7 +56,7 @@ class Result:
 
 def check(options: argparse.Namespace) -> int:
     """Run the command and return its exit status."""
-    missing = [path for path in options.paths if not Path(path).exists()]
+    missing = [path for path in options.paths if not exists(path)]
     if missing:
         print(f"graphbreak: there is no {missing[0]}", file=sys.stderr)
         return 2
@@ -84,7 +86,7 @@ def _result(options: argparse.Namespace) -> Result:
     if written is not None:
         written.check_folder()
     settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device)
-    fixed, unreadable = asyncio.run(_analyse_all(list(_files(options.paths)), settings, options))
+    fixed, unreadable = asyncio.run(_analyse_all(targets(options.paths), settings, options))
     problem = written_texts(fixed.texts) if options.fix and not options.diff else ""
     if problem:
         raise NotWritten(problem)
@@ -100,75 +102,67 @@ def _result(options: argparse.Namespace) -> Result:
     return used.applied(known, result) if used is not None else result
 
 
-def _files(paths: Sequence[str]) -> Iterator[tuple[str, bool]]:
-    """The files to look at, each with whether the user named it."""
-    seen = set()
-    for path in paths:
-        absolute = os.path.abspath(path)
-        found = [(absolute, True)] if os.path.isfile(absolute) else [(file, False) for file in sorted(_searched(absolute))]
-        for file, named in found:
-            if file not in seen:
-                seen.add(file)
-                yield file, named
-
-
-def _searched(folder: str) -> Iterator[str]:
-    for here, folders, files in os.walk(folder):
-        folders[:] = [
-            name for name in folders if not name.startswith(".") and name not in _NOT_SEARCHED and not _is_environment(here, name)
-        ]
-        yield from (os.path.join(here, name) for name in files if name.endswith(".py"))
-
-
-def _is_environment(here: str, name: str) -> bool:
-    return os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
-
-
-async def _analyse_all(files: Sequence[tuple[str, bool]], settings: Settings, options: argparse.Namespace) -> tuple[Fixed, list[str]]:
+async def _analyse_all(files: Sequence[Target], settings: Settings, options: argparse.Namespace) -> tuple[Fixed, list[str]]:
     engine = Engine()
     turn = asyncio.Semaphore(options.jobs)
     unreadable: list[str] = []
 
-    async def one(path: str, named: bool) -> tuple[AnalysisRequest, Report] | None:
-        source = read_source(path)
+    roots = tuple(dict.fromkeys(folder for file in files for folder in workspace_of(file.path)))
+    projects = ProjectReader(roots)
+
+    async def one(file: Target) -> Analysed | None:
+        source = read_source(file.path)
         if source is None:
-            unreadable.extend([f"{path} cannot be read as Python text."] if named else [])
+            unreadable.extend([f"{file.path} cannot be read as Python text."] if file.named else [])
             return None
-        if not named and not _concerns_us(source):
+        if not file.named and not _concerns_us(source, projects(file.path)):
             return None
         async with turn:
-            request = request_for(source, settings, named)
+            request = replace(request_for(source, settings, file.named), entries=file.entries)
             report = await engine.analyse(request, lambda sentence: None)
             return request, await engine.try_fixes(request, report) if options.try_fixes else report
 
     try:
-        found = await asyncio.gather(*(one(path, named) for path, named in files))
-        analysed = [pair for pair in found if pair is not None]
-        if not options.fix and not options.diff:
-            return Fixed(tuple(report for _, report in analysed)), unreadable
-        return await fix_files(engine, analysed, _choice(options)), unreadable
+        analysed = [pair for pair in await asyncio.gather(*map(one, files)) if pair is not None]
+        entries = entry_files(files, [report for _, report in analysed], projects, roots)
+        run = {request.source.path for request, _ in analysed}
+        others = dict.fromkeys(path for found in entries.values() for path in found if path not in run)
+        analysed += [pair for pair in await asyncio.gather(*(one(Target(path, True)) for path in others)) if pair is not None]
+        if options.fix or options.diff:
+            fixed = await fix_files(engine, analysed, _choice(options, {file.path for file in files} if others else set()))
+        else:
+            fixed = Fixed(tuple(report for _, report in analysed))
     finally:
         await engine.close()
+    return replace(fixed, reports=told(fixed.reports, {file.path for file in files}, entries)), unreadable
 
 
-def _choice(options: argparse.Namespace) -> Choice:
-    """Which fixes the options ask for: only of what they leave in."""
+def _choice(options: argparse.Namespace, only: set[str]) -> Choice:
+    """Which fixes the options ask for: only of what they leave in, and where programs were run in behalf of some files `only` in these."""
     safety = Safety.CHANGES_BEHAVIOUR if options.unsafe_fixes else Safety.SAFE
-    return Choice(safety, lambda found: not found.ignored and not _is_out(found.code, options.select, options.ignore))
+
+    def wanted(found: Diagnostic) -> bool:
+        return not found.ignored and not _is_out(found.code, options.select, options.ignore) and (not only or found.path in only)
+
+    return Choice(safety, wanted)
 
 
-def _concerns_us(source: SourceFile) -> bool:
-    marks = find_marks(source)
-    return bool(marks.marks or marks.stray)
+def _concerns_us(source: SourceFile, project: ProjectSettings) -> bool:
+    marks = find_marks(source, project.examples_of(source.path))
+    return bool(marks.marks or marks.stray or project.entries_of(source.path))
 
 
 def request_for(source: SourceFile, settings: Settings, named: bool) -> AnalysisRequest:
     """The request for a file on the command line: its workspace is the working directory, or its own folder outside of that."""
-    here = os.getcwd()
-    folder = os.path.dirname(source.path)
-    inside = source.path.startswith(here.rstrip(os.sep) + os.sep)
-    roots = (here,) if inside else (here, folder)
-    return AnalysisRequest(source, here if inside else folder, roots, settings, run_unmarked=named)
+    roots = workspace_of(source.path)
+    return AnalysisRequest(source, roots[-1], roots, settings, run_unmarked=named)
+
+
+def workspace_of(path: str) -> tuple[str, ...]:
+    """The workspace folders of a file on the command line, the one that it lies in last."""
+    here, folder = os.getcwd(), os.path.dirname(path)
+    inside = path.startswith(here.rstrip(os.sep) + os.sep)
+    return (here,) if inside else (here, folder)
 
 
 def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:

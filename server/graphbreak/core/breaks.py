@@ -214,10 +214,13 @@ def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:
     if result.outcome is Outcome.TRACED:
         return None
     advice = ""
-    if result.outcome is Outcome.NOT_REACHED and not (row.mark is not None and row.mark.directives):
+    if result.outcome in (Outcome.NOT_REACHED, Outcome.TIMED_OUT) and not (row.mark is not None and row.mark.directives):
         parts = result.name.split(".")
         called = "(...).".join(parts) if all(part.isidentifier() for part in parts) else "f"
-        advice = f" To trace it, write an example call above it: `# graphbreak: {called}(...)`."
+        example = f"write an example call above it: `# graphbreak: {called}(...)`"
+        advice = f" To trace it, {example}, or name a script or a test that calls it: `entries` of `[tool.graphbreak]` in pyproject.toml."
+        if result.outcome is Outcome.TIMED_OUT:
+            advice = f" To trace it, allow it more time (the setting `timeout`), or {example}."
     return Diagnostic(
         id=f"not-analysed:{result.mark_path}:{result.name}",
         path=result.mark_path,

@@ -215,7 +215,7 @@ class Diagnostic:
 class InputSet:
     """One set of example inputs: where it came from (`call`, `directive`, ...) and what it looks like.
 
-    `entry` is what was run: an entry in the project's words, or another file than the one that the function is marked in, by its path.
+    `entry` is what was run: an entry in the project's words, or a file by its path, where the function is marked or written in another.
     """
 
     source: str

@@ -18,6 +18,9 @@ from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
 _WANTS = re.compile(r"^(?:.*: error|Error): (.+)$", re.MULTILINE)
 """What argparse and click print about arguments, on a line of its own."""
 
+NOTHING_CALLS = "nothing in this file calls it"
+"""What is said of a function that its own file's run did not come to."""
+
 
 @dataclass(frozen=True)
 class Traced:
@@ -30,7 +33,7 @@ class Traced:
 
 def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources) -> list[Traced]:
     """One row for each mark that the run is for, and for each further one that it showed."""
-    marks_of = _marks_elsewhere(path, sources)
+    marks_of = _marks_by_file(sources)
     groups: dict[tuple[object, ...], list[MarkSeen]] = {}
     statics: dict[tuple[object, ...], Mark | None] = {}
     for mark in run.of(MarkSeen):
@@ -45,7 +48,8 @@ def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources)
     rows = [_row(path, planned, run, group, statics[key], sources) for key, group in groups.items()]
     shown = {row.mark for row in rows if row.result.mark_path == path}
     rows += [_missing(path, planned, run, mark) for mark in planned.marks if mark not in shown]
-    own = [row for row in rows if (row.mark is not None and row.result.mark_path == path) or row.result.outcome is not Outcome.NOT_REACHED]
+    expected = set(planned.marks)
+    own = [row for row in rows if row.result.outcome is not Outcome.NOT_REACHED or (row.result.mark_path == path and row.mark in expected)]
     return sorted(own, key=lambda row: (row.result.mark_path != path, row.result.mark_path, row.result.mark_span, row.result.line))
 
 
@@ -79,9 +83,9 @@ def _better(one: Traced, other: Traced) -> Traced:
     return replace(best, result=replace(best.result, inputs=inputs))
 
 
-def _marks_elsewhere(path: str, sources: Sources) -> Callable[[str], Sequence[Mark]]:
-    """The marks of other files, each file's read once: a function has the same row whichever program shows it."""
-    known: dict[str, Sequence[Mark]] = {path: ()}
+def _marks_by_file(sources: Sources) -> Callable[[str], Sequence[Mark]]:
+    """The marks of any file, each file's read once: a function has the same row whichever program shows it."""
+    known: dict[str, Sequence[Mark]] = {}
 
     def marks_of(file: str) -> Sequence[Mark]:
         if file not in known:
@@ -122,7 +126,7 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], static
     inlined = any(numbers & set(graph.inlined) for graph in run.of(GraphSeen))
     called = inlined or _was_called(numbers, run)
     outcome, detail = _outcome(planned, run, called, static)
-    through = _entry_of(path, planned, where)
+    through = _entry_of(path, planned, (where, first.file))
     own_graphs = [graph for graph in run.of(GraphSeen) if graph.mark in numbers]
     compiled = [frame for frame in run.of(FrameCompiled) if frame.mark in numbers]
     within = inlined or any((frame.file, frame.first_line) == (first.file, first.first_line) for frame in run.of(FrameCompiled))
@@ -152,11 +156,11 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], static
     return Traced(result, numbers, static)
 
 
-def _entry_of(path: str, planned: PlannedRun, where: str) -> str:
-    """Through what a function was called: an entry as it is named, or the file that was run where it is marked in another."""
+def _entry_of(path: str, planned: PlannedRun, places: tuple[str, str]) -> str:
+    """Through what a function was called: an entry as it is named, or the file that was run where it is marked or written in another."""
     if planned.entry is not None:
         return planned.entry.text
-    return path if where != path else ""
+    return path if places != (path, path) and not planned.calls else ""
 
 
 def _is_disabled_above(source: SourceFile | None, mark: Mark) -> bool:
@@ -232,7 +236,7 @@ def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outco
         return Outcome.NOT_REACHED, f"{_ending(planned, run, status)} before it was called"
     if planned.entry is not None:
         return Outcome.NOT_REACHED, f"`{planned.entry.text}` does not call it"
-    return Outcome.NOT_REACHED, "nothing in this file calls it"
+    return Outcome.NOT_REACHED, NOTHING_CALLS
 
 
 def _ending(planned: PlannedRun, run: Run, status: int) -> str:

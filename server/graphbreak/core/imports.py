@@ -88,6 +88,11 @@ class ImportGraph:
                 names.setdefault(name, []).append(path)
         return names
 
+    @cached_property
+    def _packages(self) -> frozenset[str]:
+        """The names that an import of something in the workspace can begin with."""
+        return frozenset(name.partition(".")[0] for name in self._by_name)
+
     def _names_of(self, path: str) -> set[str]:
         """The names under which a file can be imported: from a workspace folder or its `src`, from its package's folder, from its own."""
         folder, file = posixpath.split(path)
@@ -106,7 +111,7 @@ class ImportGraph:
             yield from self._relative(path, one)
             return
         parts = one.module.split(".")
-        if parts[0] not in self._by_name:
+        if parts[0] not in self._packages:
             return
         dotted = [".".join(parts[: number + 1]) for number in range(len(parts))]
         for name in (*dotted, *(f"{one.module}.{name}" for name in one.names)):

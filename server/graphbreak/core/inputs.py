@@ -143,10 +143,14 @@ def _from_entries(given: Given, marks: list[Mark]) -> list[PlannedRun]:
 
 
 def _marks_of(entry: Entry, source: SourceFile, marks: Iterable[Mark]) -> tuple[Mark, ...]:
-    """The marks that an entry may come to: all that the source compiles, but for those in tests that are not run."""
+    """The marks that an entry may come to: all that the source compiles, but for those in tests that are not run. Of tests that the user
+    names only those in them: what else they call is no more theirs than what is in other files."""
     called = _compiled_by_the_source(marks)
     if entry.kind is not EntryKind.TEST:
         return called
+    if entry.source == "call" and entry.arguments:
+        own = [lines for name, lines in defined_tests(source) if entry.has_test(name)]
+        return tuple(mark for mark in called if any(mark.span.start.line in lines for lines in own))
     others = [lines for name, lines in defined_tests(source) if not entry.has_test(name)]
     return tuple(mark for mark in called if not any(mark.span.start.line in lines for lines in others))
 

@@ -95,6 +95,7 @@ def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+FAILING = "@torch.compile\ndef fails(x):\n    raise ValueError\n"
 STATUSES = {
     "a break": (F + "f(torch.ones(3))\n", 1),
     "a whole function eager": (LOOP + "loop(torch.ones(3))\n", 1),
@@ -105,8 +106,10 @@ STATUSES = {
     "only an intended break": (INTENDED + "g(torch.ones(3))\n", 0),
     "only an ignored break": (F.replace("print('a')", "print('a')  # graphbreak: ignore[GB0059] wanted") + "f(torch.ones(3))\n", 0),
     "no marks": ("print('hello')\n", 0),
-    "a function that nothing calls": (CLEAN, 2),
-    "one that nothing calls beside a clean one": (CLEAN + F + "clean(torch.ones(3))\n", 2),
+    "a function that nothing calls": (CLEAN, 0),
+    "one that nothing calls beside a clean one": (CLEAN + F + "clean(torch.ones(3))\n", 1),
+    "one that nothing can call": (CLEAN.replace("return x + 1", "raise ValueError"), 2),
+    "one that nothing can call beside a clean one": (CLEAN + FAILING + "clean(torch.ones(3))\n", 2),
     "one that nothing calls beside a break": (CLEAN + F + "f(torch.ones(3))\n", 1),
     "a syntax error": (CLEAN + "clean(torch.ones(3))\ndef (:\n", 2),
     "an exit before the call": (CLEAN + "raise SystemExit(3)\n", 2),
@@ -295,7 +298,11 @@ def test_colours_only_where_they_are_asked_for(check: Command) -> None:
     ("text", "sentence"),
     [
         ("x = 1\n", "No function is marked for torch.compile in what was checked."),
-        (IMPORT + CLEAN, "clean (main.py:3) not-reached: nothing in this file calls it"),
+        (IMPORT + CLEAN, "0 breaks with x: f32[2, 16] (a guess: clean(torch.randn(2, 16)))"),
+        (
+            IMPORT + "def main():\n    @torch.compile\n    def f(x): pass\n",
+            "main.f (main.py:4) not-reached: nothing in this file calls it, and",
+        ),
         (IMPORT + CLEAN + "def (:\n", "syntax-error"),
         (IMPORT + CLEAN + "clean(torch.ones(3))\n", "0 graph breaks in 1 compiled function"),
     ],

@@ -168,7 +168,9 @@ FAULTS = {
         "",
         [BREAK, ("raised", "raised", "x @ torch.ones(7)")],
     ),
-    "a function that nothing calls": Fault(DEFINITION, Outcome.NOT_REACHED, "nothing in this file calls it", with_hint()),
+    "a function that nothing calls and that fails": Fault(
+        DEFINITION.replace("return x + 1", "raise KeyError"), Outcome.NO_INPUTS, "nothing in this file calls it, and inputs", with_hint()
+    ),
 }
 
 

@@ -209,21 +209,26 @@ def test_a_marked_function_inside_another_is_charged_to_the_outer_one(harness: H
     assert inner.detail == "compiled as part of another marked function that calls it"
 
 
-def test_functions_that_nothing_calls_are_not_reached(harness: Harness, tmp_path: Path) -> None:
-    text = F + "@torch.compile\ndef g(x): return x\n\nclass Net:\n    @torch.compile\n    def step(self): pass\n\n"
-    text += "if None:\n    h = torch.compile(f)\n"
+UNCALLED = "nothing in this file calls it"
+OUTSIDE = ", so it cannot be called from outside"
+UNKNOWN = " is known only where it is compiled, in a part of the file that no run came to"
+
+
+def test_functions_that_nothing_can_call_are_not_reached(harness: Harness, tmp_path: Path) -> None:
+    text = F + "def main():\n    @torch.compile\n    def g(x): return x\n\n"
+    text += "    class Net:\n        @torch.compile\n        def step(self): pass\n\n"
+    text += "if None:\n    h = torch.compile(k)\n"
     report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text + CALL)
     rows = [(row.name, row.line, row.outcome.value, row.detail) for row in report.functions]
     assert rows == [
         ("f", 2, "traced", ""),
-        ("g", 7, "not-reached", "nothing in this file calls it"),
-        ("Net.step", 11, "not-reached", "nothing in this file calls it"),
-        ("f", 2, "not-reached", "the line that compiles it was not run"),
+        ("main.g", 8, "not-reached", f"{UNCALLED}, and it is defined inside `main`, which does not give it back{OUTSIDE}"),
+        ("main.Net.step", 12, "not-reached", f"{UNCALLED}, and it is defined inside `Net`, which was not called"),
+        ("k", 15, "not-reached", f"the line that compiles it was not run, and `k`{UNKNOWN}"),
     ]
     hints = of_kind(report, Kind.NOT_ANALYSED)
-    assert [code(report, hint) for hint in hints] == ["g", "step", "f"]
-    assert "`# graphbreak: g(...)`" in hints[0].message
-    assert "`# graphbreak: Net(...).step(...)`" in hints[1].message
+    assert [code(report, hint) for hint in hints] == ["g", "step", "k"]
+    assert "`# graphbreak: main(...).g(...)`" in hints[0].message
 
 
 def test_an_unmarked_program_has_nothing_to_show(harness: Harness, tmp_path: Path) -> None:

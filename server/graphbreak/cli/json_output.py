@@ -62,7 +62,8 @@ def _function(function: FunctionResult) -> dict[str, Any]:
 def _inputs(inputs: InputSet) -> dict[str, Any]:
     through = shown_path(inputs.entry) if inputs.source == "call" else inputs.entry
     plain = {"source": inputs.source, "summary": inputs.summary}
-    return {**plain, "entry": through} if through else plain
+    guess = {"expression": inputs.expression} if inputs.expression else {}
+    return {**plain, **({"entry": through} if through else {}), **guess}
 
 
 def _region(region: Region) -> dict[str, Any]:
@@ -96,6 +97,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "related": [_related(place) for place in diagnostic.related],
         "cost": _cost(diagnostic.cost),
         "ignored": diagnostic.ignored,
+        "guessed": diagnostic.guessed,
         "baselined": diagnostic.baselined,
         "fixes": [_fix(fix) for fix in diagnostic.fixes],
         "cause": diagnostic.id,

@@ -130,7 +130,7 @@ def _function_line(function: FunctionResult) -> Text:
         return head + Text(f"{function.outcome.value}: {function.detail}", "yellow")
     counts = [_count(function.graphs, "graph"), _count(function.ops, "op"), _count(function.breaks, "break")]
     counts += [f"{function.skipped} skipped"] if function.skipped else []
-    inputs = "; ".join(f"{inputs.summary or 'no arguments'} ({origin(inputs, shown_path)})" for inputs in function.inputs)
+    inputs = "; ".join(f"{inputs.summary or 'no arguments'} ({origin(inputs, shown_path, in_full=True)})" for inputs in function.inputs)
     text = ", ".join(counts) + (f" with {inputs}" if inputs else "") + (f" ({function.detail})" if function.detail else "")
     stopped = f"; stopped early: {function.stopped}" if function.stopped else ""
     return head + Text(text + stopped)

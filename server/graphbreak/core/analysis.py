@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from ..fixes import alternatives, chosen
 from ..fixes.model import FixContext
-from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Recompiled
+from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Inferred, Recompiled
 from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
 from .causes import Cause, gather_causes
 from .findings import Diagnostic, FunctionResult, Kind, Outcome, Report, merged_environment
 from .functions import Traced, death_sentence, settled, traced_functions
 from .ignores import with_ignores
-from .inputs import PlannedRun, job_for, request_runs, runs_for
+from .inferred import as_guessed, combined, left_over, settled_job
+from .inputs import PlannedRun, job_for, plan_guesses, request_runs, runs_for
 from .marks import Mark, Marks, find_marks
 from .places import Sources
 from .project import Projects, no_project
@@ -27,6 +28,8 @@ from .unused import check_ignores
 from .workspace import Workspace
 
 Progress = Callable[[str], None]
+_IMPORT_SECONDS = 10.0
+"""How long a module whose program did not end is given, to be imported and tried."""
 
 
 async def analyse(
@@ -38,25 +41,35 @@ async def analyse(
     marks = find_marks(request.source, settings.examples_of(path))
     parts: list[_Part] = []
     shown: list[Mark] = []
-    runs = request_runs(request, marks, settings.entries_of(path))
-    for plan in runs_for(request.only, runs) if request.only else runs:
-        planned = plan.after(shown)
-        if planned is None:
-            continue
+
+    async def run_planned(planned: PlannedRun) -> _Part:
         progress(f"running {planned.entry.text if planned.entry else path.rpartition('/')[2]} ({planned.source})")
         run = await _trace(request, planned, tracer, interpreter, honour_fullgraph=True)
-        if marks.problem is not None and not _read_after_all(request, run):
-            return _unreadable(request, marks)
         part = _understand(request, planned, run, sources)
         if any(record.error for record in run.of(BreakSeen)):
             progress("looking for further breaks behind the one that fullgraph=True stopped at")
             again = await _trace(request, planned, tracer, interpreter, honour_fullgraph=False)
             part = _with_further(part, _understand(request, planned, again, sources))
-        parts.append(part)
+        return part
+
+    runs = request_runs(request, marks, settings.entries_of(path))
+    for plan in runs_for(request.only, runs) if request.only else runs:
+        planned = plan.after(shown)
+        if planned is None:
+            continue
+        parts.append(part := await run_planned(planned))
+        if marks.problem is not None and not _read_after_all(request, part.run):
+            return _unreadable(request, marks)
         shown += [row.mark for row in part.rows if row.mark and row.result.mark_path == path and row.result.outcome is Outcome.TRACED]
         shown += planned.marks if planned.settles else ()
     if not parts and marks.problem is not None:
         return _unreadable(request, marks)
+    left = left_over(request, [row for part in parts for row in part.rows], marks.stray)
+    if left:
+        if any(isinstance(part.run.end, TimedOut) for part in parts):  # the import may take as long again
+            request = replace(request, settings=replace(request.settings, timeout=min(request.settings.timeout, _IMPORT_SECONDS)))
+        parts.append(await run_planned(plan_guesses(request.source, left)))
+        _combine(parts)
     report, context = _report(request, marks, parts, sources, projects)
     return await _with_fixes(report, context, tracer, interpreter, settings.file)
 
@@ -83,7 +96,8 @@ def _read_after_all(request: AnalysisRequest, run: Run) -> bool:
 
 async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, interpreter: str, honour_fullgraph: bool) -> Run:
     job = replace(job_for(request, planned), honour_fullgraph=honour_fullgraph)
-    return replace(await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None), job=job)
+    run = await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None)
+    return replace(run, job=settled_job(job, run.of(Inferred)))
 
 
 class _Part:
@@ -94,6 +108,8 @@ class _Part:
         self.what = what
         """The entry that was run, in the words of who named it."""
         self.diagnostics: list[Diagnostic] = []
+        self.guessed = False
+        """Its inputs were guessed, so that what it did not show may still be there."""
 
 
 def _understand(request: AnalysisRequest, planned: PlannedRun, run: Run, sources: Sources) -> _Part:
@@ -105,7 +121,8 @@ def _understand(request: AnalysisRequest, planned: PlannedRun, run: Run, sources
     part.diagnostics += recompile_diagnostics(run, rows, workspace, sources)
     broken = any(record.error for record in run.of(BreakSeen))
     for failure in run.of(Failure):
-        if not (failure.compiler and broken):
+        again = bool(planned.guesses) and failure.directive < 0  # the import alone, which the run before it has shown
+        if not again and not (failure.compiler and broken):
             raised = raised_diagnostic(failure, rows, workspace, sources)
             part.diagnostics += [raised] if raised is not None else []
     part.rows = [_counted(_with_regions(row, run, causes, workspace, sources), part.diagnostics) for row in rows]
@@ -129,6 +146,15 @@ def _counted(row: Traced, diagnostics: Sequence[Diagnostic]) -> Traced:
     """The row with the number of causes that reach it."""
     mine = [diagnostic.kind for diagnostic in diagnostics if row.result.name in diagnostic.functions]
     return replace(row, result=replace(row.result, breaks=mine.count(Kind.BREAK), skipped=mine.count(Kind.SKIPPED)))
+
+
+def _combine(parts: list[_Part]) -> None:
+    """Let the last part, whose inputs were guessed, say of each mark only what no other part knows."""
+    *others, guesses = parts
+    for part in others:
+        part.rows, better = combined(part.rows, guesses.rows)
+    guesses.rows, guesses.guessed = better, True
+    guesses.diagnostics = [as_guessed(diagnostic) for diagnostic in guesses.diagnostics]
 
 
 def _with_further(first: _Part, again: _Part) -> _Part:
@@ -258,7 +284,7 @@ def _ignoring(
 
     shown = with_ignores(diagnostics, {path: found.ignores for path, found in marks.items()}, hidden, texts.get)
     own = [texts[path] for path in texts if path == request.source.path or any(part.workspace.owns(path) for part in parts)]
-    reach = reach_of([part.run for part in parts])
+    reach = reach_of([part.run for part in parts if not part.guessed])
     idle, used = check_ignores([(source, marks[source.path]) for source in own], diagnostics, [row.result for row in rows], reach)
     return [*shown, *with_ignores(idle, {}, hidden, texts.get)], used
 

@@ -214,7 +214,8 @@ def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:
     if result.outcome is Outcome.TRACED:
         return None
     advice = ""
-    if result.outcome in (Outcome.NOT_REACHED, Outcome.TIMED_OUT) and not (row.mark is not None and row.mark.directives):
+    unknown = (Outcome.NOT_REACHED, Outcome.NO_INPUTS, Outcome.TIMED_OUT)
+    if result.outcome in unknown and not (row.mark is not None and row.mark.directives):
         parts = result.name.split(".")
         called = "(...).".join(parts) if all(part.isidentifier() for part in parts) else "f"
         example = f"write an example call above it: `# graphbreak: {called}(...)`"

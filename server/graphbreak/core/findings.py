@@ -201,6 +201,9 @@ class Diagnostic:
     """PyTorch's developer debug context: says which object it was."""
     fixes: tuple[Fix, ...] = ()
 
+    guessed: bool = False
+    """Only inputs that were guessed showed it."""
+
     @property
     def is_shown(self) -> bool:
         """Whether people are to see it: it is neither ignored nor in the baseline."""
@@ -216,11 +219,13 @@ class InputSet:
     """One set of example inputs: where it came from (`call`, `directive`, ...) and what it looks like.
 
     `entry` is what was run: an entry in the project's words, or a file by its path, where the function is marked or written in another.
+    `expression` is the example call that makes it, where that was guessed.
     """
 
     source: str
     summary: str
     entry: str = ""
+    expression: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..worker.protocol import CUT_OFF, BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, MarkSeen
+from ..worker.protocol import CUT_OFF, BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Inferred, MarkSeen
 from .findings import FunctionResult, InputSet, Outcome
 from .inputs import PlannedRun
 from .marks import Mark, MarkForm, find_marks
@@ -17,6 +17,8 @@ from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
 
 _WANTS = re.compile(r"^(?:.*: error|Error): (.+)$", re.MULTILINE)
 """What argparse and click print about arguments, on a line of its own."""
+DISABLED_ABOVE = "`torch.compiler.disable` above the mark keeps it from being compiled"
+"""Why a mark can never be reached, whatever it is called with."""
 
 NOTHING_CALLS = "nothing in this file calls it"
 """What is said of a function that its own file's run did not come to."""
@@ -38,7 +40,7 @@ def traced_functions(path: str, planned: PlannedRun, run: Run, sources: Sources)
     statics: dict[tuple[object, ...], Mark | None] = {}
     for mark in run.of(MarkSeen):
         static = _static_mark(path, planned, mark)
-        if static is None and (planned.calls or _at(path, mark, planned.elsewhere) is not None):
+        if static is None and (planned.owners or _at(path, mark, planned.elsewhere) is not None):
             continue  # another run shows it
         static = static or _at(mark.place.file, mark, marks_of(mark.place.file))
         identity = id(static) if static is not None else (mark.place.file, mark.place.line, mark.place.column)
@@ -126,7 +128,7 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], static
     inlined = any(numbers & set(graph.inlined) for graph in run.of(GraphSeen))
     called = inlined or _was_called(numbers, run)
     outcome, detail = _outcome(planned, run, called, static)
-    through = _entry_of(path, planned, (where, first.file))
+    through, guess = _entry_of(path, planned, (where, first.file)), _guess_for(planned, run, static)
     own_graphs = [graph for graph in run.of(GraphSeen) if graph.mark in numbers]
     compiled = [frame for frame in run.of(FrameCompiled) if frame.mark in numbers]
     within = inlined or any((frame.file, frame.first_line) == (first.file, first.first_line) for frame in run.of(FrameCompiled))
@@ -134,7 +136,7 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], static
         what = "compiled as part of another marked function that calls it" if within else "it was called, but nothing of it was compiled"
         detail = "" if any(record.mark in numbers for record in run.of(BreakSeen)) else what
     if outcome is Outcome.NOT_REACHED and static is not None and written and _is_disabled_above(sources(where), static):
-        detail = "`torch.compiler.disable` above the mark keeps it from being compiled"
+        detail = DISABLED_ABOVE
     fullgraph = any(mark.fullgraph for mark in group)
     failed = fullgraph and any(record.error and record.mark in numbers for record in run.of(BreakSeen))
     ended = run.end.ended if isinstance(run.end, Finished) else None
@@ -148,7 +150,7 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], static
         detail=detail,
         stopped=(ended.stopped or None) if ended else None,
         fullgraph=fullgraph,
-        inputs=tuple(InputSet(planned.source, inputs, through) for inputs in _inputs(numbers, run)),
+        inputs=tuple(InputSet(planned.source, inputs, through, guess.expression if guess else "") for inputs in _inputs(numbers, run)),
         graphs=0 if failed else len(own_graphs),
         ops=0 if failed else sum(frame.ops or 0 for frame in compiled),
         seconds=round(sum(frame.seconds for frame in compiled), 4),
@@ -180,12 +182,17 @@ def _inputs(numbers: frozenset[int], run: Run) -> Iterable[str]:
     return dict.fromkeys(call.inputs for call in run.of(CallSeen) if call.mark in numbers)
 
 
+def _guess_for(planned: PlannedRun, run: Run, mark: Mark | None) -> Inferred | None:
+    """What was found for a mark by guessing."""
+    return next((found for found in run.of(Inferred) if planned.owners[found.guess] == mark), None)
+
+
 def _missing(path: str, planned: PlannedRun, run: Run, mark: Mark) -> Traced:
     """The row of a mark whose line the run never came to."""
     outcome, detail = _outcome(planned, run, False, mark)
     if _is_traced_over(path, mark, run):
         outcome, detail = Outcome.TRACED, "inside a compiled function, where `torch.compile` does nothing more"
-    elif outcome is Outcome.NOT_REACHED and not planned.calls and planned.entry is None:
+    elif outcome is Outcome.NOT_REACHED and not planned.owners and planned.entry is None:
         detail = "the line that compiles it was not run" if mark.form is not MarkForm.DECORATOR else detail
     fullgraph = bool(mark.options.fullgraph)
     return Traced(FunctionResult(path, mark.name, mark.line, path, mark.span, outcome, detail, fullgraph=fullgraph), frozenset(), mark)
@@ -229,6 +236,8 @@ def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outco
         if planned.calls and failures[0].directive >= 0:
             return Outcome.NO_INPUTS, f"its example call raised {text}"
         return Outcome.RAISED, f"the program raised {text} before it was called"
+    if planned.guesses:
+        return _not_guessed(_guess_for(planned, run, mark))
     if planned.calls:
         return Outcome.NOT_REACHED, "its example call ran without calling it"
     status = run.end.ended.status if isinstance(run.end, Finished) else 0
@@ -246,6 +255,14 @@ def _ending(planned: PlannedRun, run: Run, status: int) -> str:
         return f"the program ended with exit status {status}"
     where = "change" if planned.entry is not None else "give them to it with"
     return f"the program ended because of its arguments ({asks[-1].strip()}; {where} `[tool.graphbreak] entries` in pyproject.toml)"
+
+
+def _not_guessed(found: Inferred | None) -> tuple[Outcome, str]:
+    if found is None:
+        return Outcome.RAISED, "the module ended before inputs were looked for"
+    if found.expression:
+        return Outcome.NOT_REACHED, f"the call `{found.expression}` that was guessed ran without calling it"
+    return (Outcome.NO_INPUTS if found.reachable else Outcome.NOT_REACHED), found.error
 
 
 def failure_text(failure: Failure) -> str:

@@ -2,7 +2,8 @@
 
 The sources that exist now are `directive` (example calls in comments), `project` (example calls and entries in pyproject.toml) and `call`
 (running the file itself). A further source is one more function in `_SOURCES`: it looks at the marks that no earlier source has taken, and
-says with which runs it can show some of them.
+says with which runs it can show some of them. `inferred` comes last and apart (`plan_guesses`): only the other runs tell which marks they
+do not come to.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..worker.protocol import ExampleCall, Job, KnownMark
+from ..worker.protocol import ExampleCall, Guess, Job, KnownMark, Place
 from .entries import Entry, EntryKind
 from .marks import Directive, Mark, MarkForm, Marks
 from .programs import defined_tests, is_test_file
 from .requests import AnalysisRequest
-from .source import SourceFile
+from .source import Position, SourceFile
 
 
 @dataclass(frozen=True)
 class PlannedRun:
     """One run of the file: from which source, with which example calls (none: as a program), and for which marks.
 
-    `owners` has the mark that each call stands above, `elsewhere` the marks that an earlier run shows. `entry` says how the file is run,
+    `owners` has the mark of each call, or of each guess, `elsewhere` the marks that an earlier run shows. `entry` says how the file is run,
     where it is not as a program without arguments.
     """
 
@@ -32,6 +33,7 @@ class PlannedRun:
     owners: tuple[Mark, ...] = ()
     elsewhere: tuple[Mark, ...] = ()
     entry: Entry | None = None
+    guesses: tuple[Guess, ...] = ()
 
     @property
     def settles(self) -> bool:
@@ -70,6 +72,22 @@ def plan_runs(source: SourceFile, marks: Marks, run_unmarked: bool = False, entr
     return runs
 
 
+def plan_guesses(source: SourceFile, marks: Sequence[Mark]) -> PlannedRun:
+    """The run that finds inputs for marks that no other run came to."""
+    return PlannedRun("inferred", tuple(marks), owners=tuple(marks), guesses=tuple(_guess(source, mark) for mark in marks))
+
+
+def _guess(source: SourceFile, mark: Mark) -> Guess:
+    span, decorated = mark.span, mark.form is MarkForm.DECORATOR
+    start, end = (_utf8(source, position) for position in (span.start, span.end))
+    place = Place(source.path, span.start.line + 1, "<module>", span.end.line + 1, start, end)
+    return Guess(mark.name, mark.line + 1, place, decorated, bool(mark.options.fullgraph), mark.options.dynamic)
+
+
+def _utf8(source: SourceFile, position: Position) -> int:
+    return len(source.line(position.line)[: position.column].encode("utf-8", "surrogatepass"))
+
+
 def request_runs(request: AnalysisRequest, marks: Marks, entries: Sequence[Entry]) -> list[PlannedRun]:
     """The runs that a request is for: those of the entries that it names, else all that the file needs. `entries` are the project's."""
     if request.entries:
@@ -104,6 +122,7 @@ def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
         root=request.root,
         overlay={**request.overlay, path: request.source.text},
         calls=list(planned.calls),
+        guesses=list(planned.guesses),
         marks=[KnownMark(path, mark.lines.start + 1, mark.lines.stop) for mark in planned.marks],
         arguments=list(entry.arguments) if entry is not None and entry.kind is EntryKind.SCRIPT else [],
         function=entry.function if entry is not None else "",
@@ -125,7 +144,7 @@ def _example_calls(source: SourceFile, origin: str, written: Iterable[tuple[Mark
     for mark, directive in written:
         if not directive.error:
             start, options = directive.span.start, mark.options
-            utf8 = directive.utf8 if directive.file else len(source.line(start.line)[: start.column].encode("utf-8", "surrogatepass"))
+            utf8 = directive.utf8 if directive.file else _utf8(source, start)
             to_compile, fullgraph = _to_compile(mark, directive), bool(options.fullgraph)
             calls.append(ExampleCall(directive.expression, start.line + 1, utf8, to_compile, fullgraph, options.dynamic, directive.file))
             owners.append(mark)

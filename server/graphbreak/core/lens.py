@@ -64,10 +64,10 @@ def _file_name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def origin(inputs: InputSet, show: Callable[[str], str] = _file_name) -> str:
-    """Where a set of inputs came from, in words; `show` is how a path is written."""
+def origin(inputs: InputSet, show: Callable[[str], str] = _file_name, in_full: bool = False) -> str:
+    """Where a set of inputs came from, in words; `show` is how a path is written, and `in_full` names the call that was guessed."""
     if inputs.source == "inferred":
-        return "a guess"
+        return f"a guess: {inputs.expression}" if inputs.expression and in_full else "a guess"
     if not inputs.entry:
         return f"from {inputs.source}"
     return f"from {show(inputs.entry)}" if inputs.source == "call" else f"from {inputs.source}: {inputs.entry}"

@@ -12,11 +12,14 @@ import threading
 import traceback
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from . import overlay, stacks, testing, user_module
-from .protocol import DeviceSeen, Ended, ExampleCall, Failure, Job, Message, Missing, Place
+from .protocol import DeviceSeen, Ended, Failure, Job, Message, Missing, Place
 from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from .session import Session
 
 
 class CanJudge(Protocol):
@@ -54,7 +57,7 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     recording.add(devices.stand_in(recorder.send))
     status, problem = 0, ""
     try:
-        problem = run_program(job, recorder, recording)
+        problem = _run_guesses(job, recorder, recording) if job.guesses else run_program(job, recorder, recording)
     except SystemExit as error:
         status = _exit_status(error)
         if job.calls:  # the file ended itself while it was imported, before its example calls
@@ -128,7 +131,7 @@ def _run_calls(job: Job, recorder: Recorder, recording: CanJudge) -> None:
         recorder.directive = index
         try:
             if call.compile_path and call.compile_path not in compiled:
-                if not _compile(module, call):
+                if not _compile(module, call.compile_path, call.fullgraph, call.dynamic):
                     _unreachable(recorder, job, index)
                     continue
                 compiled.add(call.compile_path)
@@ -143,11 +146,40 @@ def _run_calls(job: Job, recorder: Recorder, recording: CanJudge) -> None:
     recorder.directive = -1
 
 
-def _compile(module: types.ModuleType, call: ExampleCall) -> bool:
+def _run_guesses(job: Job, recorder: Recorder, recording: Session) -> str:
+    """Import the file under its own name, then find a call for each mark and make it, recorded like an example call."""
+    import torch
+
+    from . import dynamo, inferring
+
+    recorder.recording = False
+    module = user_module.run(job.path, job.text, user_module.module_name(job.path))
+    dynamo.reset()
+    for index, guess in enumerate(job.guesses):
+        recorder.directive = index
+        found = inferring.infer(index, guess, module, recording.marks)
+        recorder.send(found)
+        if not found.expression:
+            continue
+        try:
+            if found.compile_path:
+                _compile(module, found.compile_path, guess.fullgraph, guess.dynamic)
+            recorder.recording = True
+            torch.manual_seed(0)  # the values that were tried
+            user_module.evaluate_at(found.expression, guess.mark, module.__dict__)
+        except BaseException as error:
+            _report(recorder, recording, error, index)
+        finally:
+            recorder.recording = False
+    recorder.directive = -1
+    return ""
+
+
+def _compile(module: types.ModuleType, path: str, fullgraph: bool, dynamic: bool | None) -> bool:
     """Compile the object that a dotted path names in a module, in place, as a mark in the source would have; False if there is none."""
     import torch
 
-    *owners, name = call.compile_path.split(".")
+    *owners, name = path.split(".")
     owner: Any = module
     for part in owners:
         owner = getattr(owner, part, None)
@@ -155,7 +187,7 @@ def _compile(module: types.ModuleType, call: ExampleCall) -> bool:
     if value is None:
         return False
     plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
-    compiled = torch.compile(plain, fullgraph=call.fullgraph, dynamic=call.dynamic)
+    compiled = torch.compile(plain, fullgraph=fullgraph, dynamic=dynamic)
     setattr(owner, name, type(value)(compiled) if isinstance(value, (staticmethod, classmethod)) else compiled)
     return True
 

@@ -30,6 +30,7 @@ class Marks:
         self._codes: set[types.CodeType] = set()
         self._keep: list[tuple[object, object]] = []
         self._names: list[str] = []
+        self._places: list[Place] = []
 
     def add(self, target: object, compiled: object, place: Place, fullgraph: bool) -> None:
         """`torch.compile(target)` at `place` gave `compiled`."""
@@ -46,6 +47,7 @@ class Marks:
             self._by_code.setdefault(code, mark)
         shown = getattr(_innermost(written), "__code__", None) if written else None
         self._names.append(qualified_name(written, target))
+        self._places.append(place)
         self._recorder.marked(
             MarkSeen(
                 mark=mark,
@@ -65,6 +67,16 @@ class Marks:
     def target(self, mark: int) -> Any:
         """What was compiled."""
         return self._keep[mark][0]
+
+    def compiled(self, mark: int) -> Any:
+        """What `torch.compile` made of it."""
+        return self._keep[mark][1]
+
+    def within(self, place: Place) -> list[int]:
+        """The marks that were made in the lines of a place, those at its very beginning first."""
+        lines = range(place.line, (place.end_line or place.line) + 1)
+        found = [mark for mark, own in enumerate(self._places) if own.file == place.file and own.line in lines]
+        return sorted(found, key=lambda mark: self._places[mark].column != place.column)
 
     def is_called(self, mark: int, name: str) -> bool:
         """Whether a mark's function has this qualified name, or ends with it."""

@@ -80,6 +80,23 @@ class ExampleCall:
 
 
 @dataclass(frozen=True)
+class Guess:
+    """A mark that nothing is known to call: inputs for it are to be found by trying.
+
+    `name` is the qualified name of the definition (without `<locals>.`), or the text of what is compiled; `line` is the line of the
+    `def` or `class` keyword. `mark` is where it is marked; a found call is evaluated as if it stood there. `decorated` tells a
+    decorator from a call that compiles. `fullgraph` and `dynamic` are for what the source would compile later.
+    """
+
+    name: str
+    line: int
+    mark: Place
+    decorated: bool = True
+    fullgraph: bool = False
+    dynamic: typing.Optional[bool] = None
+
+
+@dataclass(frozen=True)
 class KnownMark:
     """A mark that the server saw in the source, by its lines (1-based, both included)."""
 
@@ -93,7 +110,8 @@ class Job:
     """One trace: run `text` as the file `path`, with `root` as working directory.
 
     Without `calls` it runs as `__main__` and everything is recorded; with them it is imported under its own name, and only
-    the calls are recorded. `overlay` has unsaved texts by path. `honour_fullgraph` false compiles as if `fullgraph=True` were not there.
+    the calls are recorded; `guesses` are marks whose calls have to be found first. `overlay` has unsaved texts by path.
+    `honour_fullgraph` false compiles as if `fullgraph=True` were not there.
     `quiet_seconds` and `quiet_calls` say when a program that has shown its marks enough is ended. `explain` is the qualified name of a
     function whose first call goes to `torch._dynamo.explain`; `details` are the kinds of artifacts to send with it. `arguments` are the
     program's own; with `function` (a qualified name) the file is imported and that is called; with `tests` pytest runs these ids.
@@ -108,6 +126,7 @@ class Job:
     root: str
     overlay: dict[str, str] = field(default_factory=dict)
     calls: list[ExampleCall] = field(default_factory=list)
+    guesses: list[Guess] = field(default_factory=list)
     marks: list[KnownMark] = field(default_factory=list)
     honour_fullgraph: bool = True
     quiet_seconds: float = 3.0
@@ -143,6 +162,22 @@ class CallSeen:
     mark: int
     inputs: str
     directive: int = -1
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What was found for a guess (by its index): `expression` is a call that works in eager mode, `tries` how many calls it took.
+
+    Without one `error` says why, as the end of a sentence; `reachable` is false where there is nothing that could be called.
+    `compile_path` is as in `ExampleCall`.
+    """
+
+    guess: int
+    expression: str
+    tries: int
+    error: str = ""
+    reachable: bool = True
+    compile_path: str = ""
 
 
 @dataclass(frozen=True)
@@ -312,8 +347,8 @@ class Exited:
 
 
 Message = typing.Union[
-    Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained, Failure,
-    Compared, Missing, DeviceSeen, Ended,
+    Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained,
+    Failure, Compared, Missing, DeviceSeen, Ended,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 

@@ -7,8 +7,10 @@ import importlib.machinery
 import os
 import sys
 import types
+from typing import Any
 
 from . import overlay
+from .protocol import Place
 
 
 def package_of(path: str) -> tuple[str, str]:
@@ -79,4 +81,25 @@ def evaluate(expression: str, path: str, line: int, column: int, namespace: dict
             if node.end_lineno == 1 and node.end_col_offset is not None:
                 node.end_col_offset += column
     ast.increment_lineno(tree, line - 1)
-    return eval(compile(tree, path, "eval", dont_inherit=True), namespace)
+    return _value(tree, path, namespace)
+
+
+def evaluate_at(expression: str, place: Place, namespace: dict[str, object]) -> object:
+    """The value of a call that is written nowhere: tracebacks point to the place that it is for, whatever part of it they are about."""
+    tree = ast.parse(expression, place.file, mode="eval")
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.expr, ast.keyword, ast.arg)):
+            node.lineno, node.end_lineno = place.line, place.end_line or place.line
+            node.col_offset, node.end_col_offset = place.column or 0, place.end_column or 0
+    return _value(tree, place.file, namespace)
+
+
+def value_of(expression: str, namespace: dict[str, object]) -> Any:
+    """The value of an expression in a module's names."""
+    return _value(ast.parse(expression, "<guess>", mode="eval"), "<guess>", namespace)
+
+
+def _value(tree: ast.Expression, path: str, namespace: dict[str, object]) -> object:
+    """An example call may speak of torch where the module itself does not import it by that name."""
+    names = namespace if "torch" in namespace else {"torch": sys.modules.get("torch"), **namespace}
+    return eval(compile(tree, path, "eval", dont_inherit=True), names)

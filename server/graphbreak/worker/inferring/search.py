@@ -1,0 +1,130 @@
+"""The search for a call that works: proposals are tried, the one that came furthest first, and each failure says what to change."""
+
+from __future__ import annotations
+
+import copy
+import heapq
+import itertools
+import time
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from .. import user_module
+from ..marks import Marks
+from ..protocol import Guess, Inferred
+from . import errors, harm, operations
+from .building import Builder
+from .changes import Changes
+from .reading import tree_of
+from .targets import Target, Unreachable, arguments_of_wrap, target_of
+from .values import Made, Proposal
+from .watching import Failure, TookTooLong, attempt, time_limit
+
+MOST_TRIES = 40
+MOST_SECONDS = 3.0
+_MOST_CHANGES = 12
+
+
+def infer(index: int, guess: Guess, module: types.ModuleType, marks: Marks) -> Inferred:
+    """Look for a call of a mark of a module that works in eager mode. Never raises for what user code does."""
+    try:
+        target = target_of(guess, module, marks)
+    except Unreachable as error:
+        return Inferred(index, "", 0, str(error), reachable=False)
+    refusal = harm.refusal(target.functions, guess.mark.file)
+    if refusal:
+        return Inferred(index, "", 0, refusal)
+    search = _Search(target, module, Builder(module.__dict__, tree_of(guess.mark.file)))
+    try:
+        with time_limit(MOST_SECONDS):
+            proposal = search.run()
+    except TookTooLong:
+        proposal = None
+        search.timed_out = True
+    if proposal is None:
+        return Inferred(index, "", search.tries, search.reason())
+    return Inferred(index, _written(proposal, target, guess), search.tries, compile_path=target.compile_path)
+
+
+def _written(proposal: Proposal, target: Target, guess: Guess) -> str:
+    """The call as it is made, and kept: one that has to compile what it calls says so."""
+    call = proposal.call
+    if not target.wrapped or call.of is None:
+        return proposal.render()
+    inner: Any = Made(of=call.of, behind=call.behind)
+    subject = inner.callee(proposal.sizes)
+    options = "".join(f", {argument.name}={argument.value.render(proposal.sizes)}" for argument in arguments_of_wrap(guess))
+    return Made(f"torch.compile({subject}{options})", call.arguments).render(proposal.sizes)
+
+
+class _Search:
+    """One search. `tries` counts the calls that were made."""
+
+    def __init__(self, target: Target, module: types.ModuleType, builder: Builder) -> None:
+        self.tries = 0
+        self.timed_out = False
+        self._target, self._module, self._builder = target, module, builder
+        self._best: Failure | None = None
+        self._seen: set[str] = set()
+        self._order = itertools.count()
+        self._queue: list[tuple[tuple[int, int, int], int, Proposal]] = []
+        self._end = time.monotonic() + MOST_SECONDS
+
+    def run(self) -> Proposal | None:
+        """The first proposal that works; None where none did in time."""
+        for rank, call in enumerate(self._target.calls):
+            self._push(Proposal(call), (0, 0, rank))
+        while self._queue and self.tries < MOST_TRIES and time.monotonic() < self._end:
+            _, _, proposal = heapq.heappop(self._queue)
+            self.tries += 1
+            failure = attempt(proposal, self._evaluate, self._apart)
+            if failure is None:
+                return proposal
+            if self._best is None or failure.steps >= self._best.steps:
+                self._best = failure
+            built, steps = failure.steps
+            for rank, changed in enumerate(itertools.islice(self._changed(proposal, failure), _MOST_CHANGES)):
+                self._push(changed, (-int(built), -steps, rank))
+        return None
+
+    def reason(self) -> str:
+        """Why nothing was found: what the try that came furthest raised, as the end of a sentence."""
+        tried = f"{self.tries} guess{'' if self.tries == 1 else 'es'}"
+        if self._best is None:
+            return "a call with guessed inputs did not end in time" if self.timed_out else "there is nothing to call it with"
+        where = "making the object failed" if self._best.constructing else "none of them worked"
+        late = f", within {MOST_SECONDS:g} s" if self.timed_out else ""
+        return f"inputs for it were looked for in {tried}{late}, but {where}: {self._best.text}"
+
+    def _push(self, proposal: Proposal, priority: tuple[int, int, int]) -> None:
+        text = proposal.render()
+        if text not in self._seen:
+            self._seen.add(text)
+            heapq.heappush(self._queue, (priority, next(self._order), proposal))
+
+    def _changed(self, proposal: Proposal, failure: Failure) -> Iterator[Proposal]:
+        changes = Changes(proposal, failure, self._builder)
+        try:
+            if failure.operation is not None:
+                yield from operations.repairs(changes, failure.operation)
+            yield from errors.repairs(changes)
+        except Exception:  # a failure that is not understood only ends the changes that could be read from it
+            return
+
+    def _evaluate(self, expression: str) -> Any:
+        return user_module.value_of(expression, self._module.__dict__)
+
+    def _apart(self, callee: Any) -> Any:
+        """A copy of a module's own object, so that trying changes nothing in it."""
+        owner = getattr(callee, "__self__", callee)
+        plain = getattr(owner, "_orig_mod", owner)
+        if not isinstance(plain, torch.nn.Module):
+            return callee
+        try:
+            apart = copy.deepcopy(plain)
+        except Exception:
+            return callee
+        return apart if owner is callee else getattr(apart, callee.__name__, callee)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..core.baseline import Baseline, BaselineError
+from ..core.breaks import not_analysed_id
 from ..core.cost import by_cost
 from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report, Safety, merged_environment
 from ..core.fixall import Applied, Choice
@@ -175,7 +176,7 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
                 rows[key] = row
     traced = {(row.mark_path, row.mark_span) for row in rows.values() if row.outcome is Outcome.TRACED}
     functions = [row for row in rows.values() if row.outcome is Outcome.TRACED or (row.mark_path, row.mark_span) not in traced]
-    known = {f"not-analysed:{row.mark_path}:{row.name}" for row in functions if row.outcome is not Outcome.TRACED}
+    known = {not_analysed_id(row) for row in functions if row.outcome is not Outcome.TRACED}
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
     found = (diagnostic for report in reports for diagnostic in report.diagnostics)
     for diagnostic in still_unused(found, (report.used_ignores for report in reports)):

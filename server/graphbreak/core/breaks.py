@@ -10,7 +10,7 @@ from .causes import Cause
 from .comments import Directive
 from .cost import cost_of, is_consequence
 from .explain import break_message, caller_message
-from .findings import Diagnostic, Kind, Outcome, Related, Severity, StackFrame
+from .findings import Diagnostic, FunctionResult, Kind, Outcome, Related, Severity, StackFrame
 from .functions import Traced, failure_text, mark_span
 from .places import Sources, in_loop, span_of
 from .registry import page_url
@@ -208,6 +208,11 @@ OUTCOME_WORDS: dict[Outcome, str] = {
 }
 
 
+def not_analysed_id(result: FunctionResult) -> str:
+    """What the hint at a function has for an id, in the reports of all files that say that they did not come to it."""
+    return f"not-analysed:{result.mark_path}:{result.name}"
+
+
 def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:
     """Says, at a marked function that nothing is known of, that it was not looked at, and why."""
     result = row.result
@@ -223,7 +228,7 @@ def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:
         if result.outcome is Outcome.TIMED_OUT:
             advice = f" To trace it, allow it more time (the setting `timeout`), or {example}."
     return Diagnostic(
-        id=f"not-analysed:{result.mark_path}:{result.name}",
+        id=not_analysed_id(result),
         path=result.mark_path,
         span=mark_span(row),
         severity=Severity.HINT,

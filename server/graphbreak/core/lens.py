@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .findings import FunctionResult, InputSet, Outcome
 
@@ -14,8 +14,9 @@ _SHORT = {Outcome.NO_ENVIRONMENT: "no Python with torch"}
 """Where the whole sentence is a message already, and too long for a line above the code."""
 
 
-def title(function: FunctionResult, intended: int = 0) -> str:
-    """`3 graphs · 1 break · x: f32[8, 16] (from call)`. `intended` is the number of breaks that the user asked for."""
+def title(function: FunctionResult, intended: int = 0, here: str = "") -> str:
+    """`3 graphs · 1 break · x: f32[8, 16] (from call)`. `intended` is the number of breaks that the user asked for; `here` the file that
+    it is said in."""
     broken = function.breaks + function.skipped
     if is_not_analysed(function):
         return not_analysed(_SHORT.get(function.outcome) or function.detail or function.outcome.value)
@@ -27,7 +28,7 @@ def title(function: FunctionResult, intended: int = 0) -> str:
         counts += [_count(intended, "intended break")] if intended else []
         parts += [_graphs(function), ", ".join(counts) or "no breaks"]
     if function.inputs:
-        parts.append(_inputs(function.inputs))
+        parts.append(inputs_words(function.inputs, here))
     return SEPARATOR.join([*parts, function.detail] if function.detail else parts)
 
 
@@ -50,25 +51,26 @@ def _graphs(function: FunctionResult) -> str:
     return f"{text}, {again} of them {'a recompile' if again == 1 else 'recompiles'}"
 
 
-def _inputs(inputs: tuple[InputSet, ...]) -> str:
+def inputs_words(inputs: Sequence[InputSet], here: str = "", quote: str = "") -> str:
     """The last set of inputs, as an example call would be made of it, and how many others there were."""
     last = inputs[-1]
     text = last.summary or "no arguments"
     if len(text) > _LONGEST_INPUTS:
         text = text[: _LONGEST_INPUTS - 1].rstrip(", ") + "…"
     more = len(inputs) - 1
-    return f"{text} ({origin(last)})" + (f" and {_count(more, 'more set')}" if more else "")
+    return f"{quote}{text}{quote} ({origin(last, here=here)})" + (f" and {_count(more, 'more set')}" if more else "")
 
 
 def _file_name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def origin(inputs: InputSet, show: Callable[[str], str] = _file_name, in_full: bool = False) -> str:
-    """Where a set of inputs came from, in words; `show` is how a path is written, and `in_full` names the call that was guessed."""
+def origin(inputs: InputSet, show: Callable[[str], str] = _file_name, in_full: bool = False, here: str = "") -> str:
+    """Where a set of inputs came from, in words; `show` is how a path is written, but for that of the file that it is said in (`here`);
+    `in_full` names the call that was guessed."""
     if inputs.source == "inferred":
         return f"a guess: {inputs.expression}" if inputs.expression and in_full else "a guess"
-    if not inputs.entry:
+    if not inputs.entry or inputs.entry == here:
         return f"from {inputs.source}"
     return f"from {show(inputs.entry)}" if inputs.source == "call" else f"from {inputs.source}: {inputs.entry}"
 

@@ -105,7 +105,7 @@ class Analyses:
             settings=session.configuration.of(source.path).for_analysis(),
             overlay=session.documents.overlay(),
             version=None if document is None else document.version,
-            run_unmarked=unmarked,
+            run_unmarked=unmarked or session.entries.is_entry(source.path),
             only=only,
         )
 
@@ -120,6 +120,8 @@ class Analyses:
             report = caught_up(report, document.since(run.revision), document.source)
         session.results.put(run.path, report, only=bool(run.only))
         session.publisher.now(analysed=run.path)
+        if session.documents.get(run.path) is not None:
+            session.entries.look(run.path)
         # A helper that nobody knew to be involved may have been saved while it ran.
         if any(session.saved_at(path) > run.revision for path in involved):
             session.runs.again(run.path)

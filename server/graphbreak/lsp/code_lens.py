@@ -71,7 +71,7 @@ def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found
     trusted = ls.session.configuration.of(document.path).trusted
     shown = [function for function in found if not lens.is_not_analysed(function)] if trusted else []
     for function in shown:
-        title = lens.title(function, _intended(ls, function))
+        title = lens.title(function, _intended(ls, function), document.path)
         title = f"{function.name}: {title}" if len(shown) > 1 else title
         where = [ls.session.converter.uri(function.path), function.name]
         yield types.Command(title, SHOW_GRAPHS, arguments=where) if extended else types.Command(title, TRACE, arguments=[uri])

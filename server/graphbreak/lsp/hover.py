@@ -9,11 +9,13 @@ from pygls.capabilities import get_capability
 
 from ..core.explain import hover_markdown
 from ..core.findings import Diagnostic, Kind
+from ..core.lens import inputs_words
 from ..core.source import Span
 from ..rules import page, page_named
 from .connection import GraphbreakServer
 from .convert import to_path
 
+_MOST_FUNCTIONS = 3
 _RULE = "\n\n---\n\n"
 
 
@@ -30,8 +32,23 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
     if not here:
         return None
     here.sort(key=lambda d: _size(ls, d))
-    text = _RULE.join(hover_markdown(diagnostic, _page_summary(diagnostic)) for diagnostic in _with_causes(ls, here))
+    text = _RULE.join(
+        hover_markdown(diagnostic, _page_summary(diagnostic)) + _inputs(ls, diagnostic, document.path)
+        for diagnostic in _with_causes(ls, here)
+    )
     return types.Hover(_content(ls, text), converter.to_range(document.path, here[0].span))
+
+
+def _inputs(ls: GraphbreakServer, diagnostic: Diagnostic, here: str) -> str:
+    """With what the functions that it is in were called, and where that came from; a caller leaves it to its cause."""
+    if diagnostic.kind in (Kind.CALLER, Kind.NOT_ANALYSED, Kind.UNUSED_IGNORE):
+        return ""
+    lines = [
+        f"`{row.name}` was called with {inputs_words(row.inputs, here, '`')}."
+        for row in ls.session.results.functions_of(diagnostic)
+        if row.inputs
+    ]
+    return "".join(f"\n\n{line}" for line in lines[:_MOST_FUNCTIONS])
 
 
 def _page_summary(diagnostic: Diagnostic) -> str:

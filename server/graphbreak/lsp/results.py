@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from ..core.breaks import not_analysed_id
 from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report, Verdict
 from ..core.project import FILE_NAME
 from ..core.source import Edit, SourceFile
@@ -120,16 +121,32 @@ class Results:
         """Whether it follows from another cause that is known."""
         return bool(diagnostic.caused_by) and diagnostic.caused_by in self._index.by_id
 
+    def functions_of(self, diagnostic: Diagnostic) -> list[FunctionResult]:
+        """The functions that a diagnostic is in, each from the first report that says so."""
+        found: dict[tuple[str, str], FunctionResult] = {}
+        for report in self._reports.values():
+            if any(other.id == diagnostic.id for other in report.diagnostics):
+                for row in report.functions:
+                    if row.name in diagnostic.functions:
+                        found.setdefault((row.path, row.name), row)
+        return list(found.values())
+
     def told_by(self, entry: str) -> list[Diagnostic]:
         """What one entry document's trace says, the ignored included, as loud as the user wishes."""
-        wished = as_wished(self._reports[entry].diagnostics, self._severities)
+        wished = as_wished(self._still_unknown(self._reports[entry].diagnostics), self._severities)
         return list(still_unused(wished, (report.used_ignores for report in self._reports.values())))
+
+    def _still_unknown(self, diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+        """All but those that call a function not analysed which the trace of another file has shown."""
+        rows = (row for report in self._reports.values() for row in report.functions if row.outcome is Outcome.TRACED)
+        shown = {not_analysed_id(row) for row in rows}
+        return (found for found in diagnostics if found.kind is not Kind.NOT_ANALYSED or found.id not in shown)
 
     @property
     def _index(self) -> _Index:
         if self._known is None:
             found = (d for report in self._reports.values() for d in report.diagnostics if not d.ignored)
-            wished = as_wished(found, self._severities)
+            wished = as_wished(self._still_unknown(found), self._severities)
             self._known = _Index(still_unused(wished, (report.used_ignores for report in self._reports.values())))
         return self._known
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Coroutine
 from typing import Any
 
@@ -17,6 +18,7 @@ from .configuration import Configuration
 from .convert import Converter
 from .diagnostics import Publisher
 from .documents import Document, Documents
+from .entries import Entries
 from .folders import folder_uris
 from .notices import Notices
 from .progress import Progress
@@ -44,6 +46,7 @@ class Session:
         self.runs = Runs(self.analyses.analyse, lambda: self.documents.revision, self._quiet, lambda: self.workspace_trace.update())
         self.trials = Trials(self, analyser)
         self.triggers = Triggers(self)
+        self.entries = Entries(self, lambda: list(folder_uris(server.workspace)))
         self._server = server
         self._analyser = analyser
         self._saved: dict[str, int] = {}
@@ -102,18 +105,22 @@ class Session:
         """A file that is not open was written, or deleted, by another program."""
         self.documents.touch()
         self.trials.edited(path)
+        needed = self.entries.is_entry(path) and os.path.isfile(path)
         if self.results.entries_with(path):
             self._align_with_disk(path)
-            self.results.drop(path)
+            if not needed:
+                self.results.drop(path)
             self.publisher.now()
-        if self.runs.is_running(path):
+        if self.runs.is_running(path) or (needed and path not in self.results.reports):
             self.runs.request_in_background([path])
+        self.entries.changed_on_disk(path)
         self.saved(path)
 
     def closed(self, path: str) -> None:
         """A document was closed: what its own trace said goes, what others said about it stays."""
         self.documents.close(path)
         self.triggers.closed(path)
+        self.entries.closed(path)
         self._align_with_disk(path)
         self.forget(path)
 
@@ -182,6 +189,7 @@ class Session:
             return
         self._closed = True
         self.triggers.stop()
+        self.entries.stop()
         self.publisher.cancel()
         self.extension.stop()
         self.workspace_trace.cancel()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING
 
+from ..core.project import FILE_NAME
 from .settings import MANUAL, ON_TYPE, ClientSettings
 
 if TYPE_CHECKING:
@@ -50,15 +52,15 @@ class Triggers:
         for entry in self._affected(path):
             if self._session.configuration.of(entry).run == ON_TYPE:
                 self.consider(entry)
+        unopened = [entry for entry in self._unopened(path) if self._session.configuration.of(entry).run == ON_TYPE]
+        self._session.runs.request_in_background(unopened)
 
     def saved(self, path: str) -> None:
         """A file was saved, or changed on disk: analyse it, and what involved it when last traced; what is not open in its turn."""
         self._stop_timer(path)
         for entry in self._affected(path):
             self._unless_manual(entry)
-        of = self._session.configuration.of
-        unopened = (entry for entry in self._session.results.entries_with(path) if self._session.documents.get(entry) is None)
-        self._session.runs.request_in_background([entry for entry in unopened if of(entry).run != MANUAL and of(entry).trusted])
+        self._session.runs.request_in_background(self._unopened(path))
 
     def closed(self, path: str) -> None:
         """A document was closed."""
@@ -78,10 +80,12 @@ class Triggers:
         self._considered[path] = _what_counts(settings)
         if not settings.trusted:
             self._session.notices.untrusted()
-        elif unmarked or document.is_marked:
+            return
+        if unmarked or document.is_marked or self._session.entries.has_inputs(path):
             self._session.runs.request(path, unmarked=unmarked, only=only)
         else:
             self._session.forget(path)
+        self._session.entries.look(path)
 
     def stop(self) -> None:
         """Let nothing begin any more."""
@@ -90,12 +94,23 @@ class Triggers:
 
     def _unless_manual(self, path: str) -> None:
         """Until the settings are known nothing is run: the interpreter could be a wrong one."""
-        configuration = self._session.configuration
-        if configuration.known and configuration.of(path).run != MANUAL:
+        if self.is_automatic(path):
             self.consider(path)
 
+    def is_automatic(self, path: str) -> bool:
+        """Whether a document is analysed without being asked for."""
+        configuration = self._session.configuration
+        return configuration.known and configuration.of(path).run != MANUAL
+
+    def _unopened(self, path: str) -> list[str]:
+        """What involved a file when last traced, or may do so, and is not open, as far as it may be run."""
+        of = self._session.configuration.of
+        entries = dict.fromkeys((*self._session.results.entries_with(path), *self._session.entries.of(path)))
+        return [entry for entry in entries if self._session.documents.get(entry) is None and of(entry).run != MANUAL and of(entry).trusted]
+
     def _affected(self, path: str) -> list[str]:
-        entries = [path, *self._session.results.entries_with(path)]
+        entries = [path, *self._session.results.entries_with(path), *self._session.entries.of(path)]
+        entries += self._session.entries.below(path) if os.path.basename(path) == FILE_NAME else []
         return [entry for entry in dict.fromkeys(entries) if self._session.documents.get(entry) is not None]
 
     def _stop_timer(self, path: str) -> None:

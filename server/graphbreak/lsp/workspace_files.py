@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..core.marks import find_marks
 from ..core.source import SourceFile
 from ..tracer.files import read_source
-
-_NOT_THE_USERS = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__"})
-_ENVIRONMENT = ("pyvenv.cfg", "conda-meta")
-"""What is found at the top of a virtual environment."""
+from ..tracer.scan import python_files
 
 _WORDS = (b"compile", b"graphbreak:")
 _CHUNK = 1 << 16
@@ -26,16 +22,6 @@ def marked_files(folders: Sequence[str], texts: Mapping[str, str], stopped: Call
         if _is_marked(path, texts.get(path)):
             found.append(path)
     return found
-
-
-def python_files(folder: str) -> Iterator[str]:
-    """The user's Python files, each folder's own before those of its folders."""
-    for place, below, files in os.walk(folder):
-        if place != folder and any(name in (*below, *files) for name in _ENVIRONMENT):
-            below.clear()
-            continue
-        below[:] = sorted(name for name in below if not name.startswith(".") and name not in _NOT_THE_USERS)
-        yield from (os.path.join(place, name) for name in sorted(files) if name.endswith(".py"))
 
 
 def _is_marked(path: str, text: str | None) -> bool:

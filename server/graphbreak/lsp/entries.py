@@ -1,0 +1,120 @@
+"""Which other files are run to see what happens in the open ones: those that their projects name, and those found in the workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..core.findings import Kind, Outcome, Report
+from ..core.project import FILE_NAME, ProjectSettings
+from ..tracer.project import ProjectReader
+from ..tracer.scan import WorkspaceScan
+from .folders import folder_of
+
+if TYPE_CHECKING:
+    from .session import Session
+
+_PAUSE = 0.3
+"""Seconds that more changes on disk are waited for before they are looked into."""
+
+_CALLED_ELSEWHERE = (Outcome.NOT_REACHED, Outcome.RAISED)
+
+
+def _ended_well(report: Report | None) -> bool:
+    return report is not None and not report.stale and not any(found.kind is Kind.RAISED for found in report.diagnostics)
+
+
+class Entries:
+    """Looks for the entries of each open file, and has those run of which nothing is known yet. `folders` are those of the workspace."""
+
+    def __init__(self, session: Session, folders: Callable[[], list[str]]) -> None:
+        self._session = session
+        self._folders = folders
+        self._of: dict[str, tuple[str, ...]] = {}
+        self._scans: dict[str, WorkspaceScan] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def is_entry(self, path: str) -> bool:
+        """Whether a file is run in behalf of an open one, be anything marked in it or not."""
+        return any(path in found for found in self._of.values())
+
+    def of(self, path: str) -> list[str]:
+        """The entries of an open file, but for those whose last trace came to its end without it: that it is involved was a guess."""
+        results = self._session.results
+        known = results.entries_with(path)
+        return [entry for entry in self._of.get(path, ()) if entry in known or not _ended_well(results.reports.get(entry))]
+
+    def has_inputs(self, path: str) -> bool:
+        """Whether a file is to be traced although nothing is marked in it: its project says how, or another file needs it."""
+        settings = self._settings(path)
+        return bool(settings.examples_of(path) or settings.entries_of(path)) or self.is_entry(path)
+
+    def look(self, path: str) -> None:
+        """An open file is about to be traced, or was: see that its entries are too."""
+        self._session.soon(self._look(path))
+
+    def changed_on_disk(self, path: str) -> None:
+        """Another program wrote a file, which may have become an entry of an open one."""
+        if path.endswith(".py") or os.path.basename(path) == FILE_NAME:
+            self.stop()
+            self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._look_again)
+
+    def below(self, project: str) -> list[str]:
+        """The open files that a pyproject.toml may count for."""
+        folder = os.path.join(os.path.dirname(project), "")
+        return [document.path for document in self._session.documents if document.path.startswith(folder)]
+
+    def closed(self, path: str) -> None:
+        """A document was closed: nothing is run in its behalf any more."""
+        self._of.pop(path, None)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look_again(self) -> None:
+        self._timer = None
+        for document in self._session.documents:
+            if self._session.triggers.is_automatic(document.path):
+                self.look(document.path)
+
+    async def _look(self, path: str) -> None:
+        session = self._session
+        overlay, is_open = session.documents.overlay(), self._is_open(path)
+        found = await asyncio.to_thread(self._search, path, overlay, is_open)
+        if session.documents.get(path) is None:
+            return
+        trusted = [entry for entry in found if session.configuration.of(entry).trusted]
+        self._of[path] = tuple(trusted)
+        known = session.results.reports
+        session.runs.request_in_background([entry for entry in trusted if entry not in known and not session.runs.is_running(entry)])
+
+    def _search(self, path: str, overlay: dict[str, str], is_open: bool) -> list[str]:
+        """The entries of a file. Slow: in a thread."""
+        configured = [entry.path for entry in self._settings(path).entries if entry.path != path]
+        if not configured and not is_open:
+            return []
+        root = folder_of(path, self._folders()) or os.path.dirname(path)
+        scan = self._scans.setdefault(root, WorkspaceScan([root]))
+        if configured:
+            reaching = scan.reaching(path, overlay)
+            return [entry for entry in dict.fromkeys(configured) if entry in reaching] or list(dict.fromkeys(configured))
+        return scan.entries_for(path, overlay)
+
+    def _is_open(self, path: str) -> bool:
+        """Whether another file may show more of a document: nothing is marked in it, or something that its own trace did not come to."""
+        document = self._session.documents.get(path)
+        if document is None or not document.is_python:
+            return False
+        if not document.marks.marks:
+            return True
+        report = self._session.results.reports.get(path)
+        rows = [row for row in report.functions if row.mark_path == path] if report is not None else []
+        return any(row.outcome in _CALLED_ELSEWHERE for row in rows)
+
+    def _settings(self, path: str) -> ProjectSettings:
+        return ProjectReader(self._folders() or [os.path.dirname(path)])(path)

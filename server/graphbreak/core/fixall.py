@@ -74,6 +74,8 @@ class FixAll:
         self._verdicts: dict[tuple[int, str, str], Verdict] = {}
         self.original = State(request, report)
         self.best = self.original
+        self.best_at: dict[Safety, State] = {}
+        """What was reached with fixes at least that safe, for each level that is done."""
 
     @property
     def words(self) -> str:
@@ -93,6 +95,7 @@ class FixAll:
                 else:
                     self._fail(here, further.applied[-1].diagnostic, further.applied[-1].fix, _ATTEMPTS)
                     here = self.best
+            self.best_at[level] = self.best
         return self.best
 
     async def _step(self, state: State, level: Safety) -> State | None:

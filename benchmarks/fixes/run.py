@@ -1,0 +1,244 @@
+"""How many graph breaks the fixes remove: `check --fix` on given programs, on the Markdown cases, and on vendored models.
+
+    python benchmarks/fixes/run.py [--groups cases,markdown,models] [--only NAME,...] [--out FOLDER] [--results FILE]
+
+Each program is copied into an empty folder, analysed, and fixed: first with safe fixes only, then also with those that change
+behaviour. What is reached is compared with the original as a whole. A line per program goes to `programs.jsonl` in the folder that `--out` names, and a
+program that has one there is not run again; the tables are made of all lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "tests" / "parity"), str(ROOT / "server")]
+
+import models  # noqa: E402
+from programs import examples, given_cases, markdown_programs  # noqa: E402
+
+from graphbreak.core.findings import Kind, Report, Safety  # noqa: E402
+from graphbreak.core.fixall import Choice, State  # noqa: E402
+from graphbreak.core.judging import causes, lost_function  # noqa: E402
+from graphbreak.core.requests import AnalysisRequest, Settings  # noqa: E402
+from graphbreak.core.trials import can_be_tried, compare_runs  # noqa: E402
+from graphbreak.tracer.engine import Engine  # noqa: E402
+from graphbreak.tracer.files import read_source  # noqa: E402
+
+GROUPS = ("cases", "markdown", "models")
+_BROKEN = (Kind.BREAK, Kind.SKIPPED)
+_FAMILIES = {
+    "branches on data": ("data-dependent branching", "data dependent", "data-dependent assertion", "generic_jump"),
+    "scalars": (".item()", "tolist", "scalar"),
+    "shapes from data": ("dynamic shape", "dynamic output", "nonzero", "unbacked"),
+    "output": ("reorderable", "logger", "print", "warnings"),
+}
+
+
+@dataclass
+class Outcome:
+    """What became of one program."""
+
+    group: str
+    name: str
+    seconds: float = 0.0
+    before: Counter[str] = field(default_factory=Counter)
+    safe: Counter[str] = field(default_factory=Counter)
+    unsafe: Counter[str] = field(default_factory=Counter)
+    ops: tuple[int, int, int] = (0, 0, 0)
+    same: bool | None = None
+    applied: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    problem: str = ""
+
+
+def programs(groups: list[str], folder: Path) -> Iterator[tuple[str, str, Path, float]]:
+    """Group, name, entry file and time limit of each program, written under a folder."""
+    if "cases" in groups:
+        for program in (*given_cases(), *examples()):
+            yield "cases", program.name, program.write(folder / "cases" / program.name.replace("/", "_"), False), program.timeout
+    if "markdown" in groups:
+        for number, program in enumerate(markdown_programs()):
+            yield "markdown", program.name, program.write(folder / "markdown" / str(number), False), program.timeout
+    if "models" in groups:
+        for vendored in models.workspaces(folder / "models"):
+            yield "models", vendored.name, vendored.entry, 180.0
+
+
+async def fixed(engine: Engine, group: str, name: str, entry: Path, timeout: float) -> Outcome:
+    """Fix one program as far as it goes."""
+    started = time.monotonic()
+    source = read_source(str(entry))
+    assert source is not None
+    folder = str(entry.parent)
+    request = AnalysisRequest(source, folder, (folder,), Settings(interpreter=sys.executable, timeout=timeout), run_unmarked=True)
+    report = await engine.analyse(request, lambda sentence: None)
+    outcome = Outcome(group, name, before=_reasons(report))
+    if outcome.before:
+        work = engine.fix_all(request, report, Choice(Safety.CHANGES_BEHAVIOUR))
+        last = await work.run()
+        safe = work.best_at[Safety.SAFE]
+        outcome.safe, outcome.unsafe = _reasons(safe.report), _reasons(last.report)
+        outcome.ops = (_ops(report), _ops(safe.report), _ops(last.report))
+        outcome.problem = lost_function(report, last.report)
+        outcome.applied = [f"{one.diagnostic.code} {one.fix.title} ({one.fix.safety.label})" for one in last.applied]
+        outcome.refused = list(_refusals(work.shown(last)))
+        outcome.same = await _same(engine, request, report, last)
+    outcome.seconds = round(time.monotonic() - started, 1)
+    return outcome
+
+
+async def _same(engine: Engine, request: AnalysisRequest, report: Report, last: State) -> bool | None:
+    """Whether the values are those of the original; nothing was changed: they are."""
+    if not last.applied:
+        return True
+    return (await compare_runs(report.jobs, last.report.jobs, False, lambda job: engine.compare(request, job))).values
+
+
+def _refusals(report: Report) -> Iterator[str]:
+    """Why what is left has no fix, or what its fixes failed on."""
+    for found in causes(report, _BROKEN):
+        tried = [f"{fix.title}: {fix.verified.reason}" for fix in found.fixes if fix.verified is not None and fix.verified.reason]
+        open_ones = [fix.title for fix in found.fixes if can_be_tried(found, fix) and fix.family != "disable"]
+        yield f"{found.code} {found.gb_type} | " + ("; ".join(tried) or ("untried: " + "; ".join(open_ones) if open_ones else "no fix"))
+
+
+def _reasons(report: Report) -> Counter[str]:
+    """How many causes there are, by code and type."""
+    return Counter(f"{found.code} {found.gb_type}" for found in causes(report, _BROKEN))
+
+
+def _ops(report: Report) -> int:
+    return sum(row.ops for row in report.functions)
+
+
+def family(reason: str, context: str = "") -> str:
+    """The family of fixes that a type of break belongs to."""
+    words = reason.lower()
+    return next((name for name, marks in _FAMILIES.items() if any(mark in words for mark in marks)), "python and other")
+
+
+def results(outcomes: list[Outcome]) -> str:
+    """The tables, as Markdown."""
+    lines = [
+        "# Fixes",
+        "",
+        "Made by `make bench-fixes`. Causes are breaks and skipped functions; what comes to light behind a break that is gone counts as left.",
+        "",
+    ]
+    lines += [
+        "| programs | with breaks | causes | removed, safe only | with `--unsafe-fixes` | values equal | fewer operations captured |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for group in (*GROUPS, "all"):
+        own = [one for one in outcomes if one.before and group in (one.group, "all")]
+        if not own:
+            continue
+        total = sum(one.before.total() for one in own)
+        safe, unsafe = (sum(one.before.total() - getattr(one, level).total() for one in own) for level in ("safe", "unsafe"))
+        same, unknown = sum(one.same is True for one in own), sum(one.same is None for one in own)
+        equal = f"{same} of {len(own)}" + (f" ({unknown} cannot be compared)" if unknown else "")
+        fewer = sum(one.ops[2] < one.ops[0] for one in own)
+        count = sum(group in (one.group, "all") for one in outcomes)
+        lines.append(
+            f"| {group} ({count}) | {len(own)} | {total} | {safe} ({_share(safe, total)}) | {unsafe} ({_share(unsafe, total)}) | {equal} | {fewer} |"
+        )
+    lines += ["", "## By family", "", "| family | causes | removed, safe only | with `--unsafe-fixes` |", "| --- | --- | --- | --- |"]
+    lines += _table(outcomes, family)
+    lines += ["", "## By reason", "", "| reason | causes | removed, safe only | with `--unsafe-fixes` |", "| --- | --- | --- | --- |"]
+    lines += _table(outcomes, lambda reason: reason)
+    lines += [
+        "",
+        "## By program",
+        "",
+        "| program | causes | left, safe only | left with `--unsafe-fixes` | operations | seconds |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for one in outcomes:
+        if one.before:
+            counts = (one.before.total(), one.safe.total(), one.unsafe.total())
+            lines.append(f"| {one.group}: {one.name} | {' | '.join(map(str, counts))} | {one.ops[0]} → {one.ops[2]} | {one.seconds:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def _table(outcomes: list[Outcome], key: object) -> list[str]:
+    assert callable(key)
+    tables = [Counter[str]() for _ in range(3)]
+    for one in outcomes:
+        for table, reasons in zip(tables, (one.before, one.safe, one.unsafe)):
+            for reason, count in reasons.items():
+                table[key(reason)] += count
+    rows = []
+    for reason in sorted({*tables[0], *tables[1], *tables[2]}, key=lambda reason: -tables[0][reason]):
+        before, safe, unsafe = (table[reason] for table in tables)
+        rows.append(
+            f"| {reason} | {before} | {before - safe} ({_share(before - safe, before)}) | {before - unsafe} ({_share(before - unsafe, before)}) |"
+        )
+    return rows
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %" if whole else "–"
+
+
+def _read(file: Path) -> list[Outcome]:
+    found = []
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else []:
+        raw = json.loads(line)
+        counters = {key: Counter(raw.pop(key)) for key in ("before", "safe", "unsafe")}
+        found.append(Outcome(**raw, **counters))
+    return found
+
+
+async def run(options: argparse.Namespace) -> None:
+    """Run what has not been run, and write the tables."""
+    out = Path(options.out)
+    out.mkdir(parents=True, exist_ok=True)
+    log = out / "programs.jsonl"
+    done = {(one.group, one.name) for one in _read(log)}
+    only = set(options.only.split(",")) if options.only else set()
+    engine = Engine()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for group, name, entry, timeout in programs(options.groups.split(","), Path(folder)):
+                if (group, name) in done or (only and name not in only):
+                    continue
+                outcome = await fixed(engine, group, name, entry, timeout)
+                with log.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(vars(outcome)) + "\n")
+                print(
+                    f"{group}: {name}: {outcome.before.total()} → {outcome.safe.total()} → {outcome.unsafe.total()}, same: {outcome.same}, {outcome.seconds} s",
+                    flush=True,
+                )
+                for line in (*outcome.applied, *(f"left: {refusal}" for refusal in outcome.refused)):
+                    print(f"    {line}", flush=True)
+    finally:
+        await engine.close()
+    text = results(_read(log))
+    print(text)
+    if options.results:
+        Path(options.results).write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--groups", default=",".join(GROUPS))
+    parser.add_argument("--only", default="", help="names of programs")
+    parser.add_argument("--out", default=str(ROOT / "build" / "bench-fixes"))
+    parser.add_argument("--results", default="", help="write the tables to this file too")
+    asyncio.run(run(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

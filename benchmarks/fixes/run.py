@@ -3,8 +3,8 @@
     python benchmarks/fixes/run.py [--groups cases,markdown,models] [--only NAME,...] [--out FOLDER] [--results FILE]
 
 Each program is copied into an empty folder, analysed, and fixed: first with safe fixes only, then also with those that change
-behaviour. What is reached is compared with the original as a whole. A line per program goes to `programs.jsonl` in the folder that `--out` names, and a
-program that has one there is not run again; the tables are made of all lines.
+behaviour. What is reached is compared with the original as a whole. A line per program goes to `programs.jsonl` in the folder that
+`--out` names, and a program that has one there is not run again; the tables are made of all lines.
 """
 
 from __future__ import annotations

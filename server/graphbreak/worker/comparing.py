@@ -221,7 +221,6 @@ def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
 
     devices.prepare(asked.device)
     devices.stand_in(lambda message: None)
-    devices.prepare(asked.device)
     observer = observing.Observer(folder, most_calls, cut)
     _end_in_time(observer, cut)
     dynamo.patch(torch, "compile", lambda real: observer.compile(real, asked.backend))
@@ -258,7 +257,6 @@ def _run(asked: Job) -> tuple[Any, str]:
     error = ""
     try:
         job.prepare(asked)
-        devices.stand_in(lambda message: None)
         job.run_program(asked, recorder, _NoSession())
     except SystemExit as ended:
         error = "" if not ended.code else f"SystemExit: {ended.code}"

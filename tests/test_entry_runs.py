@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
-from graphbreak.core.findings import Report
+from graphbreak.cli.entries import told
+from graphbreak.core.findings import FunctionResult, Outcome, Report
+from graphbreak.core.functions import NOTHING_CALLS
 from graphbreak.core.requests import AnalysisRequest
+from graphbreak.core.source import Span
 from harness import INTERPRETER, Harness
 from test_cli import Command
 
@@ -123,10 +126,24 @@ def test_a_function_that_only_another_file_calls_is_traced_there(three: Command)
     _, result = three.json("model.py")
     by_name = {name: (outcome, inputs) for _, name, outcome, inputs in rows(result)}
     assert by_name["loss"] == ("traced", ["call:train.py"])
-    assert by_name["never"] == ("not-reached", [])
-    (hint,) = [one for one in result["diagnostics"] if one["kind"] == "not-analysed"]
-    assert "neither this file nor train.py calls it" in hint["message"]
-    assert "# graphbreak: never(...)" in hint["message"]
+    assert by_name["never"] == ("traced", ["inferred:"])
+
+
+def test_what_nothing_calls_says_where_a_call_was_looked_for() -> None:
+    span = Span.at(1, 0, 1, 5)
+    row = FunctionResult(
+        "/w/model.py", "f", 2, "/w/model.py", span, Outcome.NO_INPUTS, f"{NOTHING_CALLS}, and there is nothing to call it with"
+    )
+    report = Report("/w/model.py", functions=(row,))
+    details = [
+        told([report], {"/w/model.py"}, {"/w/model.py": [f"/w/{name}.py" for name in names]})[0].functions[0].detail
+        for names in ((), ("train",), ("train", "eval"))
+    ]
+    assert details == [
+        "nothing in this file calls it, and there is nothing to call it with",
+        "neither this file nor train.py calls it, and there is nothing to call it with",
+        "neither this file, train.py nor eval.py calls it, and there is nothing to call it with",
+    ]
 
 
 def test_a_folder_finds_the_programs_that_call_what_is_marked(check: Command) -> None:

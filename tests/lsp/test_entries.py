@@ -6,8 +6,8 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from graphbreak.core.breaks import not_analysed_id
 from graphbreak.core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report, Severity
+from graphbreak.core.merging import not_analysed_id
 from graphbreak.core.source import Span
 from graphbreak.lsp.results import Results
 

@@ -37,7 +37,7 @@ async def test_a_report_has_all_that_is_known_in_the_protocols_words(editor: Edi
             "detail": "",
             "stopped": None,
             "fullgraph": False,
-            "inputs": [{"source": "call", "summary": "x: f32[8, 16]", "entry": ""}],
+            "inputs": [{"source": "call", "summary": "x: f32[8, 16]", "entry": "", "expression": ""}],
             "graphs": 2,
             "ops": 3,
             "breaks": 1,

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..core.baseline import Baseline, BaselineError
-from ..core.breaks import not_analysed_id
 from ..core.cost import by_cost
 from ..core.findings import Diagnostic, Environment, FunctionResult, Kind, Outcome, Report, Safety, merged_environment
 from ..core.fixall import Applied, Choice
 from ..core.marks import find_marks
+from ..core.merging import not_analysed_id, without_outdone
 from ..core.project import ProjectSettings
 from ..core.requests import AnalysisRequest, Settings
 from ..core.source import SourceFile
@@ -168,6 +168,7 @@ def workspace_of(path: str) -> tuple[str, ...]:
 
 def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
     """Several reports as one: a function that two files reach has one row, and what one file could not show another may have shown."""
+    reports = without_outdone(reports)
     rows: dict[tuple[object, ...], FunctionResult] = {}
     for report in reports:
         for row in report.functions:
@@ -179,7 +180,7 @@ def merged(reports: Sequence[Report], problems: Sequence[str] = ()) -> Result:
     known = {not_analysed_id(row) for row in functions if row.outcome is not Outcome.TRACED}
     diagnostics: dict[tuple[object, ...], Diagnostic] = {}
     found = (diagnostic for report in reports for diagnostic in report.diagnostics)
-    for diagnostic in still_unused(found, (report.used_ignores for report in reports)):
+    for diagnostic in sorted(still_unused(found, (report.used_ignores for report in reports)), key=lambda one: one.guessed):
         same = (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
         if diagnostic.kind is Kind.NOT_ANALYSED and diagnostic.functions and diagnostic.id not in known:
             continue

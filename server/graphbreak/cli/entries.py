@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report
 from ..core.functions import NOTHING_CALLS
+from ..core.merging import is_open
 from ..core.project import Projects
 from ..tracer.scan import WorkspaceScan
 from .targets import Target
-
-_MAY_BE_CALLED_ELSEWHERE = (Outcome.NOT_REACHED, Outcome.RAISED)
 
 
 def entry_files(files: Sequence[Target], reports: Sequence[Report], projects: Projects, roots: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -37,8 +36,8 @@ def _is_open(file: Target, reports: Sequence[Report]) -> bool:
     rows = [row for report in reports for row in report.functions if row.mark_path == file.path]
     if not rows:
         return file.named
-    shown = {row.mark_span for row in rows if row.outcome is Outcome.TRACED}
-    return any(row.outcome in _MAY_BE_CALLED_ELSEWHERE and row.mark_span not in shown for row in rows)
+    shown = {row.mark_span for row in rows if row.outcome is Outcome.TRACED and not is_open(row)}
+    return any(is_open(row) and row.mark_span not in shown for row in rows)
 
 
 def told(reports: Sequence[Report], paths: set[str], entries: Mapping[str, Sequence[str]]) -> tuple[Report, ...]:
@@ -76,7 +75,7 @@ def _with_reason(report: Report, entries: Sequence[str]) -> Report:
     sentence = f"neither {', '.join(['this file', *run[:-1]])} nor {run[-1]} calls it"
 
     def row(one: FunctionResult) -> FunctionResult:
-        return replace(one, detail=sentence) if one.detail == NOTHING_CALLS else one
+        return replace(one, detail=one.detail.replace(NOTHING_CALLS, sentence))
 
     def diagnostic(one: Diagnostic) -> Diagnostic:
         return replace(one, message=one.message.replace(NOTHING_CALLS, sentence)) if one.kind is Kind.NOT_ANALYSED else one

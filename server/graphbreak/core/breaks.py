@@ -10,8 +10,9 @@ from .causes import Cause
 from .comments import Directive
 from .cost import cost_of, is_consequence
 from .explain import break_message, caller_message
-from .findings import Diagnostic, FunctionResult, Kind, Outcome, Related, Severity, StackFrame
+from .findings import Diagnostic, Kind, Outcome, Related, Severity, StackFrame
 from .functions import Traced, failure_text, mark_span
+from .merging import not_analysed_id
 from .places import Sources, in_loop, span_of
 from .registry import page_url
 from .source import Span
@@ -206,11 +207,6 @@ OUTCOME_WORDS: dict[Outcome, str] = {
     Outcome.CANCELLED: "Not analysed",
     Outcome.REFUSED: "Not analysed",
 }
-
-
-def not_analysed_id(result: FunctionResult) -> str:
-    """What the hint at a function has for an id, in the reports of all files that say that they did not come to it."""
-    return f"not-analysed:{result.mark_path}:{result.name}"
 
 
 def not_analysed_diagnostic(row: Traced) -> Diagnostic | None:

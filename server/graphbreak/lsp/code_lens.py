@@ -35,7 +35,7 @@ Row = tuple[int, Mark | None, list[FunctionResult]]
 
 def _functions(ls: GraphbreakServer, path: str) -> list[FunctionResult]:
     """All that reports say of functions that are marked or defined in a file; of one mark what says most, the file's own trace first."""
-    reports = ls.session.results.reports
+    reports = ls.session.results.shown
     entries = sorted(ls.session.results.entries_with(path), key=lambda entry: entry != path)
     found = [function for entry in entries for function in reports[entry].functions if path in (function.path, function.mark_path)]
     found.sort(key=lambda function: (function.outcome is not Outcome.TRACED, not function.graphs))
@@ -90,7 +90,7 @@ def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found
 
 def _intended(ls: GraphbreakServer, function: FunctionResult) -> int:
     """How many breaks the user asked for in it."""
-    reports = (report for report in ls.session.results.reports.values() if function in report.functions)
+    reports = (report for report in ls.session.results.shown.values() if function in report.functions)
     found = next(reports).diagnostics
     return sum(diagnostic.kind is Kind.INTENDED and function.name in diagnostic.functions for diagnostic in found)
 

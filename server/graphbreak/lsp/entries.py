@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..core.findings import Kind, Outcome, Report
+from ..core.findings import Kind, Report
+from ..core.merging import is_open
 from ..core.project import FILE_NAME, ProjectSettings
 from ..tracer.project import ProjectReader
 from ..tracer.scan import WorkspaceScan
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 _PAUSE = 0.3
 """Seconds that more changes on disk are waited for before they are looked into."""
-
-_CALLED_ELSEWHERE = (Outcome.NOT_REACHED, Outcome.RAISED)
 
 
 def _ended_well(report: Report | None) -> bool:
@@ -114,7 +113,7 @@ class Entries:
             return True
         report = self._session.results.reports.get(path)
         rows = [row for row in report.functions if row.mark_path == path] if report is not None else []
-        return any(row.outcome in _CALLED_ELSEWHERE for row in rows)
+        return any(map(is_open, rows))
 
     def _settings(self, path: str) -> ProjectSettings:
         return ProjectReader(self._folders() or [os.path.dirname(path)])(path)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from ..core.breaks import not_analysed_id
 from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report, Verdict
+from ..core.merging import without_outdone
 from ..core.project import FILE_NAME
 from ..core.source import Edit, SourceFile
 from ..core.trials import with_verdicts, without_verdicts
@@ -27,11 +27,19 @@ class Results:
         self._reports: dict[str, Report] = {}
         self._files: dict[str, frozenset[str]] = {}
         self._known: _Index | None = None
+        self._shown: dict[str, Report] | None = None
 
     @property
     def reports(self) -> Mapping[str, Report]:
         """All of them."""
         return self._reports
+
+    @property
+    def shown(self) -> Mapping[str, Report]:
+        """All of them, each without what another one knows better."""
+        if self._shown is None:
+            self._shown = dict(zip(self._reports, without_outdone(self._reports.values())))
+        return self._shown
 
     def put(self, entry: str, report: Report, *, only: bool = False) -> None:
         """A newer report of an entry document takes the place of the older one; where it knows nothing new, it only adds to it.
@@ -68,7 +76,7 @@ class Results:
 
     def refresh(self) -> None:
         """Something changed that the shown diagnostics depend on."""
-        self._known = None
+        self._known = self._shown = None
 
     def edited(self, step: Edit, after: SourceFile) -> None:
         """Move everything through an edit that was just made."""
@@ -124,7 +132,7 @@ class Results:
     def functions_of(self, diagnostic: Diagnostic) -> list[FunctionResult]:
         """The functions that a diagnostic is in, each from the first report that says so."""
         found: dict[tuple[str, str], FunctionResult] = {}
-        for report in self._reports.values():
+        for report in self.shown.values():
             if any(other.id == diagnostic.id for other in report.diagnostics):
                 for row in report.functions:
                     if row.name in diagnostic.functions:
@@ -133,20 +141,14 @@ class Results:
 
     def told_by(self, entry: str) -> list[Diagnostic]:
         """What one entry document's trace says, the ignored included, as loud as the user wishes."""
-        wished = as_wished(self._still_unknown(self._reports[entry].diagnostics), self._severities)
+        wished = as_wished(self.shown[entry].diagnostics, self._severities)
         return list(still_unused(wished, (report.used_ignores for report in self._reports.values())))
-
-    def _still_unknown(self, diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-        """All but those that call a function not analysed which the trace of another file has shown."""
-        rows = (row for report in self._reports.values() for row in report.functions if row.outcome is Outcome.TRACED)
-        shown = {not_analysed_id(row) for row in rows}
-        return (found for found in diagnostics if found.kind is not Kind.NOT_ANALYSED or found.id not in shown)
 
     @property
     def _index(self) -> _Index:
         if self._known is None:
-            found = (d for report in self._reports.values() for d in report.diagnostics if not d.ignored)
-            wished = as_wished(self._still_unknown(found), self._severities)
+            found = sorted((d for report in self.shown.values() for d in report.diagnostics if not d.ignored), key=lambda d: d.guessed)
+            wished = as_wished(found, self._severities)
             self._known = _Index(still_unused(wished, (report.used_ignores for report in self._reports.values())))
         return self._known
 

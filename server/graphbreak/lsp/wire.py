@@ -16,7 +16,7 @@ Object = dict[str, object]
 
 def report_object(session: Session, entry: str) -> Object:
     """What the trace of one entry document says, as of the texts that are open now."""
-    report, converter = session.results.reports[entry], session.converter
+    report, converter = session.results.shown[entry], session.converter
     document = session.documents.get(entry)
     edited = document is not None and report.version is not None and document.version != report.version
     return {

@@ -199,7 +199,9 @@ def test_of_several_runs_the_worst_answer_counts() -> None:
         return asyncio.run(compare_runs([Job(PATH, "", "/")] * len(answers), [Job(PATH, "", "/")] * len(answers), False, compare))
 
     assert worst(Compared(True, True, 2), Compared(True, False, 1, "printed")) == Compared(True, False, 3, "printed")
-    assert worst(Compared(True, True, 2), Compared(None, True, 0, "unknown")).values is None
+    assert worst(Compared(True, True, 2), Compared(None, True, 1, "unknown")).values is None
+    assert worst(Compared(True, True, 2), Compared(None, True, 0, "nothing marked is called")).values is True
+    assert worst(Compared(None, True, 0, "nothing marked is called")).values is None
     assert worst(Compared(None, True, 2), Compared(False, True, 0, "differs")).values is False
     assert worst().values is None
 

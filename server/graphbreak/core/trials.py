@@ -122,8 +122,11 @@ async def compare_runs(before: Sequence[Job], after: Sequence[Job], admits: bool
         found.append(await compare(replace(one, edited=other, backend=ADMITTING_BACKEND if admits else "")))
         if found[-1].values is False:
             return found[-1]
-    worst = next((answer for answer in found if answer.values is None), next((a for a in found if a.printed is False), found[0]))
-    return replace(worst, calls=sum(answer.calls for answer in found))
+    telling = [answer for answer in found if answer.calls] or found  # a run that calls nothing marked says nothing
+    worst = next((answer for answer in telling if answer.values is None), next((a for a in found if a.printed is False), telling[0]))
+    return replace(
+        worst, values=None if any(answer.values is None for answer in telling) else True, calls=sum(answer.calls for answer in found)
+    )
 
 
 async def harm(before: Report, after: Report, edits: Edits, compare: Compare) -> str:

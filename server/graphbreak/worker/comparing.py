@@ -50,6 +50,7 @@ def _compared(asked: Job, edited: Job, folder: str) -> Compared:
     first = _observed(original, os.path.join(folder, "before"), observing.MOST_CALLS)
     if first.died:
         return Compared(None, None, 0, f"the program by itself {first.died}")
+    edited = replace(edited, backend="")
     second = _observed(edited, os.path.join(folder, "after"), first.limit)
     found = _differences(first, second)
     printed = _printed_difference(first, second)
@@ -65,7 +66,7 @@ def _compared(asked: Job, edited: Job, folder: str) -> Compared:
     difference = _first_stable(found, unstable)
     if not difference and any(note != "end.pt" for note, _ in unstable):
         return Compared(None, not printed, first.calls, "the program gives other values in each run")
-    if not difference and not first.calls and not first.says_something:
+    if not difference and not first.calls:
         return Compared(None, not printed, 0, "no call was made that could be compared")
     return Compared(not difference, not printed, first.calls, difference or printed)
 
@@ -98,12 +99,6 @@ class _Observed:
                 return file.read(_MOST_OUTPUT).decode("utf-8", "replace")
         except OSError:
             return ""
-
-    @property
-    def says_something(self) -> bool:
-        """Whether its end alone is something to compare: variables of the program that are left."""
-        end = self.note("end.pt") or {}
-        return bool(end.get("its variables"))
 
 
 def _differences(first: _Observed, second: _Observed) -> dict[Key, str]:
@@ -226,7 +221,7 @@ def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
     dynamo.patch(torch, "compile", lambda real: observer.compile(real, asked.backend))
     dynamo.skip_folder_of(__package__)
     if not asked.backend:
-        dynamo.never_compile()
+        dynamo.never_compile(observer.is_marked)
     observer.watch_log()
     observing.seed()
     observer.end(*_run(asked))

@@ -196,9 +196,22 @@ def without_compiling(function: Callable[[], Any]) -> Any:
         return function()
 
 
-def never_compile() -> None:
-    """From now on every compiled callable runs as it is written."""
-    torch.compiler.set_stance("force_eager")
+def never_compile(which: Callable[[types.FrameType], bool]) -> None:
+    """From now on those compiled callables run as they are written whose wrapper's frame is one of `which`.
+
+    What torch compiles for its own use goes on being compiled: `torch.cond` cannot do without.
+    """
+    from torch._dynamo import eval_frame
+
+    real = getattr(eval_frame, "_callback_from_stance", None)
+    if real is None:
+        torch.compiler.set_stance("force_eager")
+        return
+
+    def callback_from_stance(*args: Any, **kwargs: Any) -> Any:
+        return None if which(sys._getframe(1)) else real(*args, **kwargs)
+
+    eval_frame._callback_from_stance = callback_from_stance
 
 
 def has(name: str) -> bool:

@@ -6,6 +6,7 @@ The program runs as it is, with compiling switched off or with a backend of the 
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import inspect
 import logging
@@ -20,7 +21,9 @@ from typing import Any
 import torch
 
 from . import dynamo, stacks
-from .marks import qualified_name, user_function
+from .marks import Marks, qualified_name, user_function
+from .protocol import Place
+from .recorder import Recorder
 from .snapshots import Plain, snapshot, without_addresses
 
 MOST_CALLS = 64
@@ -36,6 +39,7 @@ class Observer:
         self._folder = folder
         self._most_calls = most_calls
         self._enough = enough
+        self._marks = Marks(Recorder(lambda message: None))
         self._depth = 0
         self._bytes = 0
         self.calls = 0
@@ -50,9 +54,16 @@ class Observer:
                 return functools.partial(compile, **kwargs)
             named = {key: value for key, value in kwargs.items() if key not in ("mode", "options")}
             compiled = real(model, **{**named, "backend": backend or "eager"})
-            return compiled if _asked_by_torch() else self._observed(model, compiled)
+            if _asked_by_torch():
+                return compiled
+            self._marks.add(model, compiled, Place("", 0, ""), False)
+            return self._observed(model, compiled)
 
         return compile
+
+    def is_marked(self, frame: types.FrameType) -> bool:
+        """Whether a frame is the call of something that the program compiles."""
+        return self._marks.of_frame(frame) is not None
 
     def _observed(self, target: Any, compiled: Any) -> Any:
         """The same compiled callable, noting its calls."""
@@ -147,9 +158,10 @@ def seed() -> None:
 
 
 def _random_state() -> Plain:
-    own = [snapshot(torch.random.get_rng_state()), snapshot(repr(random.getstate()))]
+    """Where the generators of random numbers have got to."""
     numpy = sys.modules.get("numpy")
-    return ["parts", "list", 3, [["torch", own[0]], ["random", own[1]], ["numpy", snapshot(repr(numpy and numpy.random.get_state()[1:3]))]]]
+    states = [torch.random.get_rng_state().tolist(), random.getstate(), numpy.random.get_state()[1:3] if numpy is not None else None]
+    return ["value", "str", hashlib.sha1(repr(states).encode()).hexdigest()]
 
 
 def _asked_by_torch() -> bool:

@@ -1,0 +1,185 @@
+"""What a comparison of two texts in eager mode finds, and what it takes for alike."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from graphbreak.core.requests import AnalysisRequest, Settings
+from graphbreak.core.source import SourceFile
+from graphbreak.worker.protocol import Compared, ExampleCall, Job
+from harness import INTERPRETER, Harness
+
+PROGRAM = """\
+import collections, dataclasses, logging, os, random, sys, time, warnings
+import torch
+
+seen = []
+
+
+@dataclasses.dataclass
+class Result:
+    value: object
+    more: dict
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.register_buffer("count", torch.zeros(()))
+        self.calls = 0
+
+    @torch.compile
+    def forward(self, x, out):
+        {first}
+        y = self.linear(x)
+        {body}
+        return {result}
+
+
+net = Net()
+for step in range({calls}):
+    net(torch.randn(2, 4, requires_grad=True), torch.zeros(2))
+{last}
+"""
+
+
+def program(body: str = "pass", result: str = "y", first: str = "pass", last: str = "", calls: int = 1) -> str:
+    return PROGRAM.format(first=first, body=body, result=result, last=last, calls=calls)
+
+
+def compared(harness: Harness, folder: Path, before: str, after: str, **more: object) -> Compared:
+    path = str(folder / "program.py")
+
+    def job(text: str) -> Job:
+        return Job(path, text, str(folder), overlay={path: text})
+
+    request = AnalysisRequest(SourceFile(path, before), str(folder), (str(folder),), Settings(interpreter=INTERPRETER, timeout=60))
+
+    asked = replace(job(before), edited=replace(job(after), **more), **more)  # type: ignore[arg-type]
+    return harness.submit(harness.engine.compare(request, asked)).result(120)
+
+
+ALIKE = {
+    "the same": (program(), program()),
+    "computed otherwise": (program("y = y * 2 + 2"), program("y = (y + 1) * 2")),
+    "not a number": (program("y = y * float('nan')"), program("y = float('nan') * y")),
+    "nested results": (program(result="Result((y, [y.sum()]), {'a': 1.5})"), program("z = y", "Result((z, [z.sum()]), {'a': 1.5})")),
+    "a new variable of the module": (program(), program(last="extra = 1")),
+    "the same words in other lines": (program("print('a', 1)"), program("pass; print('a', 1)")),
+    "a warning in another line": (program("warnings.warn('careful')"), "# one line more\n" + program("warnings.warn('careful')")),
+    "an address": (program("print(object())"), program("print(object())  ")),
+    "a time that is printed": (program("print('took', time.perf_counter())"), program("pass; print('took', time.perf_counter())")),
+    "a time that is left": (program(last="now = time.time()"), program("pass ", last="now = time.time()")),
+    "the same failure": (program(last="raise ValueError('no')"), program("pass ", last="raise ValueError('no')")),
+    "a parameter that gets a gradient of zero": (program(result="x * 1"), program(result="torch.where(x > -9, x, y)")),
+    "a condition in the graph": (
+        program("y = y + 1 if y.sum() > 0 else y - 1"),
+        program("y = torch.cond(y.sum() > 0, lambda y: y + 1, lambda y: y - 1, (y,))"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_alike(harness: Harness, tmp_path: Path, name: str) -> None:
+    answer = compared(harness, tmp_path, *ALIKE[name])
+    assert (answer.values, answer.printed, answer.calls) == (True, True, 1), answer
+
+
+OTHER = {
+    "what it returns holds other values": (program(), program("y = y + 1e-3")),
+    "what it returns is of type float and was a tensor of torch.float32": (program(result="y.sum()"), program(result="y.sum().item()")),
+    "what it returns has the shape [4] and had [2, 4]": (program(), program(result="y[0]")),
+    "what it returns has the dtype torch.float64 and had torch.float32": (program(), program(result="y.double()")),
+    "what it returns does not require gradients and did before": (program(), program(result="y.detach()")),
+    "what it returns[more]['a'] is 2 and was 1": (program(result="Result(y, {'a': 1})"), program(result="Result(y, {'a': 2})")),
+    "its arguments[0][2] holds other values": (program("out.add_(1)"), program("out + 1")),
+    "its object[count] holds other values": (program("self.count += 1"), program()),
+    "its object[calls] is 0 and was 1": (program("self.calls += 1"), program()),
+    "its gradients[0] holds other values": (program(result="x * x"), program(result="x * x.detach() * 1")),
+    "`seen` has 0 parts and had 1": (program("seen.append(1)"), program()),
+    "the random state it leaves is": (program(), program("torch.rand(1)")),
+    "it raises ValueError: no": (program(), program("if y.sum() != 0: raise ValueError('no')")),
+    "`late` is 2 and was 1": (program(last="late = 1"), program(last="late = 2")),
+    "1 calls were made before and 2 now": (program(), program(calls=2)),
+}
+
+
+@pytest.mark.parametrize("reason", OTHER)
+def test_other_values(harness: Harness, tmp_path: Path, reason: str) -> None:
+    answer = compared(harness, tmp_path, *OTHER[reason])
+    assert answer.values is False
+    assert answer.reason.startswith(reason)
+
+
+PRINTED = {
+    "it prints something else (not 'a')": (program("print('a')"), program()),
+    "it prints something else ('a')": (program(), program("print('a')")),
+    "it prints something else (in another order)": (program("print('a'); print('b')"), program("print('b'); print('a')")),
+    "it prints to standard error something else (not 'a')": (program("sys.stderr.write('a')"), program()),
+    "it logs something else (not 'INFO net: a')": (
+        program("logging.getLogger('net').info('a')", first="logging.getLogger('net').setLevel(20)"),
+        program(first="logging.getLogger('net').setLevel(20)"),
+    ),
+    "it logs something else (not 'UserWarning: a')": (program("warnings.warn('a')"), program()),
+}
+
+
+@pytest.mark.parametrize("reason", PRINTED)
+def test_other_words(harness: Harness, tmp_path: Path, reason: str) -> None:
+    assert compared(harness, tmp_path, *PRINTED[reason]) == Compared(True, False, 1, reason)
+
+
+def test_what_differs_from_itself_says_nothing(harness: Harness, tmp_path: Path) -> None:
+    answer = compared(harness, tmp_path, program("y = y * float(os.urandom(1)[0])"), program("y = float(os.urandom(1)[0]) * y"))
+    assert (answer.values, answer.reason) == (None, "the program gives other values in each run")
+
+
+def test_both_begin_with_the_same_random_numbers(harness: Harness, tmp_path: Path) -> None:
+    text = program("y = y + random.random() + torch.rand(4)", calls=3)
+    assert compared(harness, tmp_path, text, text + "# changed\n") == Compared(True, True, 3)
+
+
+def test_a_program_that_calls_nothing_marked_says_nothing(harness: Harness, tmp_path: Path) -> None:
+    assert compared(harness, tmp_path, program(calls=0), program(calls=0)) == Compared(
+        None, True, 0, "no call was made that could be compared"
+    )
+
+
+def test_a_program_that_goes_on_and_on_is_compared_as_far_as_it_was_watched(harness: Harness, tmp_path: Path) -> None:
+    before = program(calls=10**9)
+    assert compared(harness, tmp_path, before, before + "# changed\n") == Compared(True, True, 64)
+    assert compared(harness, tmp_path, before, program("y = y + 1", calls=10**9)).values is False
+
+
+def test_a_process_that_ends_itself(harness: Harness, tmp_path: Path) -> None:
+    gone = program("os._exit(3)")
+    assert compared(harness, tmp_path, gone, program()) == Compared(None, None, 0, "the program by itself ended with status 3")
+    answer = compared(harness, tmp_path, program(), gone)
+    assert (answer.values, answer.reason) == (False, "the edited program ended with status 3")
+
+
+def test_example_calls_are_compared(harness: Harness, tmp_path: Path) -> None:
+    text = "import torch\n\n\ndef f(x):\n    return x + 1\n"
+    calls = [ExampleCall("f(torch.ones(2))", 4, 0, "f"), ExampleCall("f(torch.ones(3))", 4, 0, "f")]
+    assert compared(harness, tmp_path, text, text.replace("x + 1", "1 + x"), calls=calls) == Compared(True, True, 2)
+    answer = compared(harness, tmp_path, text, text.replace("x + 1", "x + 2"), calls=calls)
+    assert answer.reason == "what it returns holds other values (by up to 1) in call 1 of `f`"
+
+
+def test_a_compiled_one_is_compared_too(harness: Harness, tmp_path: Path) -> None:
+    text = program("y = y + 1 if torch.compiler.is_compiling() else y")
+    assert compared(harness, tmp_path, program(), text).values is True
+    answer = compared(harness, tmp_path, program(), text, backend="aot_eager")
+    assert answer.values is False
+    assert answer.reason.startswith("compiled with aot_eager, what it returns holds other values (by up to 1)")
+
+
+def test_nothing_is_left(harness: Harness, tmp_path: Path) -> None:
+    left = program(last="import subprocess; subprocess.Popen(['sleep', '300'])")
+    assert compared(harness, tmp_path, left, left + "# changed\n").values is True
+    assert os.listdir(tmp_path) == []

@@ -113,7 +113,9 @@ MODELS = (
     Model("mimi", "mimi", "MimiModel", "MimiConfig", _MIMI, "torch.randn(1, 1, 64)"),
     Model("nllb_moe", "nllb_moe", "NllbMoeModel", "NllbMoeConfig", _MOE, f"{_IDS}, decoder_input_ids={_IDS}"),
     Model("opt", "opt", "OPTModel", "OPTConfig", _OPT, _IDS, training=True),
-    Model("reformer", "reformer", "ReformerModel", "ReformerConfig", _REFORMER + ", attn_layers=['local']", "torch.randint(2, 100, (1, 16))"),
+    Model(
+        "reformer", "reformer", "ReformerModel", "ReformerConfig", _REFORMER + ", attn_layers=['local']", "torch.randint(2, 100, (1, 16))"
+    ),
     Model("reformer_lsh", "reformer", "ReformerModel", "ReformerConfig", _LSH, "torch.randint(2, 100, (1, 16))"),
     Model("smolvlm", "smolvlm", "SmolVLMForConditionalGeneration", "SmolVLMConfig", _SMOLVLM, _SMOLVLM_CALL),
     Model("superpoint", "superpoint", "SuperPointForKeypointDetection", "SuperPointConfig", _SUPERPOINT, "torch.randn(1, 3, 32, 32)"),

@@ -13,15 +13,23 @@ from ..core.findings import Diagnostic, Fix, Kind
 from .assert_async import assert_async
 from .bind_disabled import bind_disabled
 from .capture_scalars import capture_scalars
+from .capture_shapes import capture_shapes
+from .copied_value import copied_value
 from .disable_helper import disable_helper
 from .disable_statement import disable_statement
+from .eager_clock import eager_clock
+from .eager_scope import eager_scope
+from .eager_statement import eager_statement
 from .guard_output import guard_output
 from .ignore import ignore
+from .ignored_labels import ignored_labels
 from .keep_tensor import keep_tensor
+from .masked_reduction import masked_reduction
 from .model import FixContext, Fixer
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
+from .skip_helper import skip_helper
 from .where_branch import where_branch
 from .where_expression import where_expression
 from .where_return import where_return
@@ -29,6 +37,7 @@ from .where_return import where_return
 __all__ = ["FIXERS", "FixContext", "Row", "alternatives", "chosen", "fixes_for"]
 
 _BROKEN = frozenset({Kind.BREAK, Kind.SKIPPED})
+_SELECTS = frozenset({"GB0036"})
 _HIDEABLE = frozenset(Kind) - {Kind.NOT_ANALYSED, Kind.UNUSED_IGNORE}
 
 
@@ -50,12 +59,20 @@ FIXERS = (
     Row("reorder output", reorder_output, _BROKEN),
     Row("guard output", guard_output, _BROKEN),
     Row("remove output", remove_output, _BROKEN),
+    Row("copy", copied_value, _BROKEN),
+    Row("eager only", eager_statement, _BROKEN),
+    Row("eager only", eager_clock, _BROKEN),
+    Row("eager scope", eager_scope, _BROKEN),
+    Row("skip helper", skip_helper, _BROKEN),
     Row("branch", where_branch, _BROKEN),
     Row("branch", where_return, _BROKEN),
     Row("branch", where_expression, _BROKEN),
     Row("branch", assert_async, _BROKEN),
     Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
-    Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124"})),
+    Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124", "GB0033"})),
+    Row("shape", masked_reduction, _BROKEN, _SELECTS),
+    Row("shape", ignored_labels, _BROKEN, _SELECTS),
+    Row("shape setting", capture_shapes, _BROKEN, _SELECTS),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),

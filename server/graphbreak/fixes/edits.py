@@ -21,17 +21,30 @@ def torch_name(source: SourceFile, before: int) -> tuple[str, tuple[Edit, ...]] 
 
     None where it cannot be said: another thing has the name, or the import is optional or comes later.
     """
+    return module_name(source, "torch", before)
+
+
+def module_name(source: SourceFile, wanted: str, before: int) -> tuple[str, tuple[Edit, ...]] | None:
+    """The same for any top-level module."""
     module = tree_of(source)
     if module is None:
         return None
     for statement in module.body:
         for alias in statement.names if isinstance(statement, ast.Import) and first_line(statement) < before else ():
-            if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
-                return alias.asname or "torch", ()
-    if module_binders(module, "torch"):
+            if alias.name == wanted or (alias.name.startswith(wanted + ".") and alias.asname is None):
+                return alias.asname or wanted, ()
+    if module_binders(module, wanted):
         return None
+    first = next((statement for statement in module.body if isinstance(statement, ast.Import)), None)
+    if (
+        wanted != "torch"
+        and first is not None
+        and first_line(first) < before
+        and not source.line(first_line(first))[: first.col_offset].strip()
+    ):
+        return wanted, (insertion(first_line(first), f"import {wanted}{source.newline}"),)  # the standard library comes first
     line = imports_end(source, module)
-    return ("torch", (insertion(line, _import_text(source, module, line)),)) if line <= before else None
+    return (wanted, (insertion(line, _import_text(source, module, line, wanted)),)) if line <= before else None
 
 
 def imports_end(source: SourceFile, module: ast.Module) -> int:
@@ -105,7 +118,7 @@ def shortened(text: str, limit: int = 40) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _import_text(source: SourceFile, module: ast.Module, line: int) -> str:
+def _import_text(source: SourceFile, module: ast.Module, line: int, wanted: str) -> str:
     newline = source.newline
     after_import = line > 0 and any(isinstance(s, (ast.Import, ast.ImportFrom)) and last_line(s) == line - 1 for s in module.body)
     future = after_import and any(
@@ -114,7 +127,7 @@ def _import_text(source: SourceFile, module: ast.Module, line: int) -> str:
     opening = newline if (line >= len(source.lines)) else ""
     above = "" if line == 0 or (after_import and not future) else newline
     below = newline if source.line(line).strip() else ""
-    return opening + above + "import torch" + newline + below
+    return opening + above + f"import {wanted}" + newline + below
 
 
 def _is_string(statement: ast.stmt) -> bool:

@@ -29,9 +29,11 @@ from .model import FixContext
 from .regions import compiled_place
 from .syntax import Place, dotted, first_line, locate
 
-_COMPUTING = ("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp", "torch.set_grad_enabled")
-_COMPUTING += ("torch.random", "torch.device", "torch.cuda", "torch.autograd.set", "torch.utils")
-_COMPUTING += ("threading", "warnings", "contextlib.suppress", "unittest", "numpy", "decimal", "torch.nn.attention", "torch.nn.utils")
+_COMPUTING = (
+    *("torch.no_grad", "torch.enable_grad", "torch.inference_mode", "torch.autocast", "torch.amp", "torch.set_grad_enabled"),
+    *("torch.random", "torch.device", "torch.cuda", "torch.autograd.set", "torch.utils", "torch.nn.attention", "torch.nn.utils"),
+    *("threading", "warnings", "contextlib.suppress", "unittest", "numpy", "decimal"),
+)
 
 
 def eager_scope(diagnostic: Diagnostic, context: FixContext) -> Fix | None:

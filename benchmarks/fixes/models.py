@@ -29,8 +29,7 @@ _AUDIO = (
     "mask_time_length=2, layerdrop=0.0"
 )
 _XLM = "vocab_size=100, emb_dim=32, n_layers=1, n_heads=4"
-_OPT = "vocab_size=100, hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=4, word_embed_proj_dim=32"
-_XGLM = "vocab_size=100, d_model=32, ffn_dim=64, num_layers=2, attention_heads=4"
+_OPT = "vocab_size=100, hidden_size=32, ffn_dim=64, num_hidden_layers=2, num_attention_heads=4, word_embed_proj_dim=32, layerdrop=0.1"
 _JETMOE = (
     "vocab_size=100, hidden_size=32, num_hidden_layers=1, num_key_value_heads=2, kv_channels=8, intermediate_size=64, num_local_experts=4"
 )
@@ -97,7 +96,6 @@ _IDS = "torch.randint(3, 100, (1, 8))"
 _SOUND = "torch.randn(2, 400)"
 
 MODELS = (
-    Model("bart", "bart", "BartModel", "BartConfig", _PAIR, _IDS, training=True),
     Model("bart_classify", "bart", "BartForSequenceClassification", "BartConfig", _PAIR, "torch.tensor([[5, 6, 7, 2], [8, 9, 3, 2]])"),
     Model("bigbird", "big_bird", "BigBirdModel", "BigBirdConfig", _BIGBIRD, "torch.randint(2, 100, (1, 64))"),
     Model("data2vec", "data2vec", "Data2VecAudioModel", "Data2VecAudioConfig", _AUDIO, _SOUND, training=True, file="data2vec_audio"),
@@ -125,7 +123,6 @@ MODELS = (
     Model("vits", "vits", "VitsModel", "VitsConfig", _VITS, "torch.randint(1, 38, (1, 6))"),
     Model("wav2vec2", "wav2vec2", "Wav2Vec2Model", "Wav2Vec2Config", _AUDIO, _SOUND, training=True),
     Model("wav2vec2_ctc", "wav2vec2", "Wav2Vec2ForCTC", "Wav2Vec2Config", _AUDIO, f"{_SOUND}, labels=torch.randint(1, 20, (2, 4))"),
-    Model("xglm", "xglm", "XGLMModel", "XGLMConfig", _XGLM, _IDS, training=True),
     Model("xlm", "xlm", "XLMModel", "XLMConfig", _XLM, f"{_IDS}, lengths=torch.tensor([8])"),
 )
 

@@ -1,0 +1,221 @@
+"""Layer: a view of the file system of the program's own: read-only, with its own temporary folders and devices, without secrets and without the
+sockets of the machine's services.
+
+What the program needs of a covered place (a project below `/tmp`) is put back where it was, also later on, see `View.show`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+from collections.abc import Iterable, Iterator
+
+from . import system
+
+READ_ONLY = "read-only mounts"
+
+PRIVATE = "/tmp"
+"""Where the program's own temporary folder is."""
+
+_TEMPORARY = ("/tmp", "/var/tmp")
+_SERVICES = "/run"
+_SHARED = "/dev/shm"
+_OF_SERVICES_KEPT = ("current-system", "booted-system", "opengl-driver", "opengl-driver-32", "host")
+_NOT_SHOWN = ("ssh-*", ".X*", ".ICE-unix", ".*-unix", "krb5cc*", "systemd-private-*", "snap-private-tmp", "dbus-*", "keyring-*", "gpg-*",
+              "tmux-*", "screen*", "vscode-*", "pulse-*", "*.sock", "*.socket")  # fmt: skip
+_DEVICES = ("null", "zero", "full", "random", "urandom", "kfd", "dri", "nvidia*", "dxg", "infiniband")
+
+WRITABLE = (*_TEMPORARY, _SHARED, "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/ptmx")
+"""What may be written in such a view, beside the devices that compute."""
+
+
+def computing_devices() -> list[str]:
+    """The devices of this machine that programs compute with."""
+    names = os.listdir("/dev")
+    return [f"/dev/{name}" for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in _DEVICES[5:])]
+
+
+class View:
+    """The file system as the program will see it. It is made in a mount namespace of its own, and can be added to from outside."""
+
+    def __init__(self, hidden: Iterable[str]) -> None:
+        self._hidden = [os.path.realpath(path) for path in hidden]
+        places = dict.fromkeys(os.path.realpath(place) for place in (*_TEMPORARY, _SERVICES) if os.path.isdir(place))
+        self._covered = {place: os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in places}
+        self._kept: set[str] = set()
+
+    def arrange(self, write: Iterable[str], needed: Iterable[str]) -> bool:
+        """Make the view, with what is needed of the covered places and with what may be written. Returns whether everything else is read-only for
+        certain; raises OSError where mounts cannot be made."""
+        read_only = _make_read_only()
+        for place in self._covered:
+            if place == _SERVICES:
+                system.mount("tmpfs", place, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=755,size=1m")
+            else:
+                system.mount("tmpfs", place, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=1777,size=25%")
+        self._make_devices()
+        self._make_nothing()
+        for name in _OF_SERVICES_KEPT:
+            self.show(f"{_SERVICES}/{name}")
+        for path in needed:
+            self.show(path)
+        self._hide()
+        for path in write:
+            self.show(path)
+            _make_writable(path)
+        return read_only
+
+    def remember_what_is_there(self) -> None:
+        """What is in the temporary folders now belongs to the prepared process and stays when they are tidied."""
+        self._kept = set(self._private_entries())
+
+    def tidy(self) -> None:
+        """Empty the temporary folders, as far as programs have put something there."""
+        for path in self._private_entries():
+            if path not in self._kept:
+                _remove(path, os.lstat(os.path.dirname(path)).st_dev)
+
+    def _private_entries(self) -> Iterator[str]:
+        for place in (*(place for place in self._covered if place != _SERVICES), _SHARED):
+            with os.scandir(place) as entries:
+                yield from [entry.path for entry in entries]
+
+    def show(self, path: str) -> None:
+        """Put something back that a covered place hides, as it is on the machine now; nothing where it is not hidden, or not there."""
+        place = next((place for place in self._covered if path == place or path.startswith(place + "/")), None)
+        if place is None:
+            return
+        inside = path[len(place) :].strip("/")
+        source = f"/proc/self/fd/{self._covered[place]}" + (f"/{inside}" if inside else "")
+        if not inside:
+            self._show_entries(place, source)
+        elif os.path.exists(source) and not _is_same(source, path):
+            _bind(source, path)
+        self._hide()
+
+    def _show_entries(self, place: str, source: str) -> None:
+        with os.scandir(source) as entries:
+            found = list(entries)
+        for entry in found:
+            if _may_be_shown(entry):
+                target = f"{place}/{entry.name}"
+                if not _is_same(entry.path, target):
+                    _bind(entry.path, target)
+
+    def _make_nothing(self) -> None:
+        """An empty folder and an empty file that nobody may read, to put in place of what is hidden."""
+        folder = f"{_SERVICES}/.graphbreak" if _SERVICES in self._covered else f"{PRIVATE}/.graphbreak"
+        os.makedirs(f"{folder}/folder", mode=0o755, exist_ok=True)
+        os.close(os.open(f"{folder}/file", os.O_CREAT | os.O_WRONLY, 0))
+        os.chmod(f"{folder}/folder", 0)
+        self._nothing = folder
+
+    def _hide(self) -> None:
+        for path in self._hidden:
+            try:
+                kind = os.lstat(path)
+            except OSError:
+                continue
+            nothing = f"{self._nothing}/{'folder' if stat.S_ISDIR(kind.st_mode) else 'file'}"
+            if not os.path.samestat(kind, os.stat(nothing)):
+                system.mount(nothing, path, "", system.MS_BIND)
+
+    def _make_devices(self) -> None:
+        """A `/dev` with nothing but what programs compute with, and shared memory and terminals of their own."""
+        devices = os.open("/dev", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        names = [name for name in os.listdir("/dev") if any(fnmatch.fnmatch(name, pattern) for pattern in _DEVICES)]
+        system.mount("tmpfs", "/dev", "tmpfs", system.MS_NOSUID, "mode=755,size=1m")
+        for name in names:
+            _bind(f"/proc/self/fd/{devices}/{name}", f"/dev/{name}")
+        os.close(devices)
+        for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"), ("ptmx", "pts/ptmx")):
+            os.symlink(target, f"/dev/{name}")
+        os.mkdir(_SHARED)
+        system.mount("tmpfs", _SHARED, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=1777")
+        os.mkdir("/dev/pts")
+        try:
+            system.mount("devpts", "/dev/pts", "devpts", system.MS_NOSUID | system.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+        except OSError:
+            pass  # then there are no terminals
+
+
+def _make_read_only() -> bool:
+    """Make every mount read-only; returns whether that is certain."""
+    try:
+        system.set_mount_flags("/", system.MS_RDONLY, recursive=True)
+    except OSError:
+        return _make_each_read_only()
+    return True
+
+
+def _make_each_read_only() -> bool:
+    """The same where the kernel (before 5.12) cannot do it at once."""
+    certain = True
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        places = [line.split()[4].encode("latin-1", "surrogateescape").decode("unicode_escape") for line in file]
+    for place in places:
+        try:
+            system.mount("", place, "", system.MS_BIND | system.MS_REMOUNT | system.MS_RDONLY)
+        except OSError:
+            certain = False
+    return certain
+
+
+def _make_writable(path: str) -> None:
+    """Let a place be written that is there."""
+    try:
+        system.mount(path, path, "", system.MS_BIND | system.MS_REC)
+        system.mount("", path, "", system.MS_BIND | system.MS_REMOUNT)
+    except OSError:
+        pass  # it stays read-only; what a program tries there is reported
+
+
+def _bind(source: str, target: str) -> None:
+    """Show a file or folder at another place."""
+    if os.path.ismount(target):
+        system.unmount(target)  # what was shown there has been replaced since
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o600))
+    system.mount(source, target, "", system.MS_BIND | system.MS_REC)
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samestat(os.stat(one), os.stat(other))
+    except OSError:
+        return False
+
+
+def _may_be_shown(entry: os.DirEntry[str]) -> bool:
+    """Whether something in a temporary folder is neither a socket nor a folder of sockets or of secrets."""
+    if any(fnmatch.fnmatch(entry.name, pattern) for pattern in _NOT_SHOWN):
+        return False
+    try:
+        if entry.is_dir(follow_symlinks=False):
+            with os.scandir(entry.path) as inside:
+                return not any(stat.S_ISSOCK(found.stat(follow_symlinks=False).st_mode) for found in inside)
+        return entry.is_file(follow_symlinks=False)
+    except OSError:
+        return False
+
+
+def _remove(path: str, device: int) -> None:
+    """Remove something that lies on one device, and nothing that is mounted there. What cannot be removed stays."""
+    try:
+        found = os.lstat(path)
+        if found.st_dev != device:
+            return
+        if stat.S_ISDIR(found.st_mode):
+            with os.scandir(path) as entries:
+                inside = [entry.path for entry in entries]
+            for entry in inside:
+                _remove(entry, device)
+            os.rmdir(path)
+        else:
+            os.unlink(path)
+    except (OSError, RecursionError):
+        return

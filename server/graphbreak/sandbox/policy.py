@@ -1,0 +1,73 @@
+"""What a program may do, as plain data: made from the settings before anything is started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..core.requests import Permissions
+from . import secrets, variables
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One program's rights. All paths are absolute.
+
+    `hidden` cannot be read, `write` may be written beside the private folder, `needed` stays visible where a covered place would hide it;
+    `private` are variables that name a place in the private folder; `limits` are those of `resource`, `tasks` is how many processes and
+    threads there may be; without `require`'s layers nothing is started.
+    """
+
+    variables: dict[str, str] = field(hash=False)
+    hidden: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+    network: bool = False
+    require: tuple[str, ...] = ()
+    private: dict[str, str] = field(default_factory=dict, hash=False)
+    limits: dict[str, int] = field(default_factory=dict, hash=False)
+    tasks: int = 1024
+
+
+def policy_for(permissions: Permissions, environment: Mapping[str, str], interpreter: str, worker: str, home: str, cpus: int) -> Policy:
+    """The policy for an interpreter that runs a worker (by the path of its script), with what the user permits."""
+    read = tuple(_absolute(path, home) for path in permissions.read)
+    write = tuple(_absolute(path, home) for path in permissions.write)
+    hidden = [os.path.join(home, name) for name in secrets.IN_HOME] + list(secrets.ON_THE_MACHINE)
+    return Policy(
+        variables.program_variables(environment, permissions.env, permissions.network, home),
+        tuple(path for path in hidden if not any(_touches(path, allowed) for allowed in (*read, *write))),
+        write,
+        tuple(dict.fromkeys((*_needed(interpreter, worker, environment), *read))),
+        permissions.network,
+        permissions.require,
+        {name: place for name, place in variables.PRIVATE.items() if name not in permissions.env},
+        {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 16 * _GIB, "RLIMIT_NOFILE": 16384, "RLIMIT_CPU": 4 * 3600},
+        512 + 32 * cpus,
+    )
+
+
+def _absolute(path: str, home: str) -> str:
+    if path == "~" or path.startswith("~/"):
+        path = home + path[1:]
+    return os.path.normpath(path)
+
+
+def _touches(hidden: str, allowed: str) -> bool:
+    """Whether allowing a place allows a hidden one: it is the same, or lies inside; or the allowed one lies inside the hidden one."""
+    return hidden == allowed or hidden.startswith(allowed.rstrip("/") + "/") or allowed.startswith(hidden + "/")
+
+
+def _needed(interpreter: str, worker: str, environment: Mapping[str, str]) -> Iterable[str]:
+    """Where the interpreter, its packages and the worker are."""
+    if os.path.isabs(interpreter):
+        yield os.path.dirname(os.path.dirname(interpreter))
+    yield os.path.dirname(worker)
+    for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "HF_HOME", "TORCH_HOME", "HF_HUB_CACHE", "CUDA_HOME", "CUDA_MPS_PIPE_DIRECTORY"):
+        if os.path.isabs(environment.get(name, "")):
+            yield environment[name]
+    for name in ("PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD"):
+        yield from (os.path.normpath(path) for path in environment.get(name, "").split(os.pathsep) if os.path.isabs(path))

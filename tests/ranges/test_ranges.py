@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from graphbreak.core.findings import Kind, Report
-from graphbreak.core.tracing import RunEnd
-from graphbreak.tracer.engine import Engine
-from graphbreak.worker.protocol import BreakSeen, Hello, Job, Message, Place
+from graphbreak.tracer.engine import Engine, Rights
+from graphbreak.tracer.prepared import Ran
+from graphbreak.worker.protocol import BreakSeen, Job, Message, Place
 from harness import INTERPRETER, Harness
 from parity.oracle import ask
 from ranges.sites import Mark, Site, all_sites
@@ -36,13 +36,13 @@ class Replaying(Engine):
     def __init__(self, fork: bool | None = None) -> None:
         super().__init__(fork)
         self.columns = True
-        self._heard: dict[tuple[str, bool], tuple[list[Message], tuple[Hello, RunEnd, str]]] = {}
+        self._heard: dict[tuple[str, bool], tuple[list[Message], Ran]] = {}
 
-    async def run(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> tuple[Hello, RunEnd, str]:
+    async def run(self, job: Job, interpreter: str, rights: Rights, timeout: float, on_message: Callable[[Message], None]) -> Ran:
         key = job.text, job.honour_fullgraph
         if key not in self._heard:
             heard: list[Message] = []
-            self._heard[key] = heard, await super().run(job, interpreter, timeout, heard.append)
+            self._heard[key] = heard, await super().run(job, interpreter, rights, timeout, heard.append)
         messages, end = self._heard[key]
         for message in messages:
             on_message(message if self.columns else without_columns(message))

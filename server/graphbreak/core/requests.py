@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Permissions:
     """What user code may do beyond the sandbox's own rules. Paths are absolute, or begin with `~`; `env` names variables to keep.
 
-    `require` names the layers of the sandbox without which nothing is to be run.
+    `require` names the layers of the sandbox without which nothing is to be run. `enabled` false is to have no sandbox at all.
     """
 
     write: tuple[str, ...] = ()
@@ -28,6 +28,7 @@ class Permissions:
     env: tuple[str, ...] = ()
     network: bool = False
     require: tuple[str, ...] = ()
+    enabled: bool = True
 
 
 @dataclass(frozen=True)

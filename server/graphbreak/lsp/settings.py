@@ -108,17 +108,22 @@ def _read_device(value: object) -> str:
     return str(value)
 
 
+_SANDBOX_SWITCHES = {"network": False, "enabled": True}
+
+
 def _read_sandbox(value: object) -> Permissions:
-    """An object of `write`, `read`, `env` and `require` (lists of words) and `network` (a switch); what is missing keeps its default."""
-    if not isinstance(value, Mapping) or not set(value) <= {"write", "read", "env", "network", "require"}:
-        raise TypeError('expected an object of "write", "read", "env", "network" and "require"')
-    lists = {}
+    """An object of `write`, `read`, `env` and `require` (lists of words), `network` and `enabled` (switches); what is missing keeps its
+    default."""
+    if not isinstance(value, Mapping) or not set(value) <= {"write", "read", "env", "network", "require", "enabled"}:
+        raise TypeError('expected an object of "write", "read", "env", "network", "require" and "enabled"')
+    lists: dict[str, Any] = {}
     for key in ("write", "read", "env", "require"):
         words = value.get(key) or ()
         if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
             raise TypeError(f'expected a list of words for "{key}"')
         lists[key] = tuple(words)
-    return Permissions(**lists, network=_read_switch(value.get("network") or False))
+    network, enabled = (_read_switch(default if value.get(key) is None else value[key]) for key, default in _SANDBOX_SWITCHES.items())
+    return Permissions(**lists, network=network, enabled=enabled)
 
 
 _READERS: dict[str, Callable[[object], Any]] = {

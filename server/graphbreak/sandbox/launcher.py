@@ -1,4 +1,5 @@
-"""Run by path with the server's own Python, `python -I -S launcher.py POLICY LINE`: two descriptors, of the policy as JSON and of the server's socket.
+"""Run by path with the server's own Python, `python -I -S launcher.py POLICY LINE`: two descriptors, of the policy as JSON and of the
+server's socket.
 
 It puts the layers in place one after another and becomes the user's interpreter; nothing of the user's is read before.
 """
@@ -104,6 +105,8 @@ class _Launch:
 
     def _arrange(self) -> None:
         """What a supervisor does around the program: mounts, processes, network."""
+        if namespaces.PROCESSES in self.layers and limits.bound_tasks(self.policy["tasks"]):
+            self.layers.append(limits.TASKS)
         if namespaces.NETWORK in self.layers:
             namespaces.start_loopback()
         if namespaces.MOUNTS in self.layers:
@@ -114,8 +117,6 @@ class _Launch:
             scratch.sweep(self.policy["temporary"])
             self.private = scratch.make(self.policy["temporary"])
         if namespaces.PROCESSES in self.layers:
-            if limits.bound_tasks(self.policy["tasks"]):
-                self.layers.append(limits.TASKS)
             namespaces.show_processes()
         self.layers.append(supervisor.WATCH)
 

@@ -14,7 +14,8 @@ _PER_NAMESPACE = (6, 14)
 
 
 def bound_tasks(most: int) -> bool:
-    """Let at most so many processes and threads exist in this process namespace; for the first process in it. False where that is not to be had."""
+    """Let at most so many processes and threads exist in this process namespace; for the first process in it. False where that is not to
+    be had."""
     try:
         release = tuple(int(part) for part in os.uname().release.split(".")[:2])
         if release < _PER_NAMESPACE or os.getpid() != 1:

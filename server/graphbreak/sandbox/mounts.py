@@ -1,5 +1,5 @@
-"""Layer: a view of the file system of the program's own: read-only, with its own temporary folders and devices, without secrets and without the
-sockets of the machine's services.
+"""Layer: a view of the file system of the program's own: read-only, with its own temporary folders and devices, without secrets and
+without the sockets of the machine's services.
 
 What the program needs of a covered place (a project below `/tmp`) is put back where it was, also later on, see `View.show`.
 """
@@ -46,8 +46,8 @@ class View:
         self._kept: set[str] = set()
 
     def arrange(self, write: Iterable[str], needed: Iterable[str]) -> bool:
-        """Make the view, with what is needed of the covered places and with what may be written. Returns whether everything else is read-only for
-        certain; raises OSError where mounts cannot be made."""
+        """Make the view, with what is needed of the covered places and with what may be written. Returns whether everything else is
+        read-only for certain; raises OSError where mounts cannot be made."""
         read_only = _make_read_only()
         for place in self._covered:
             if place == _SERVICES:

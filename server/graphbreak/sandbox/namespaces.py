@@ -1,7 +1,7 @@
 """Layer: namespaces of the program's own, so that it sees no process, network, mount or memory segment of the machine's.
 
-A user namespace is what lets an unprivileged user make the others. Where the kernel or its administrator forbids that, or parts of it, the other
-layers stand alone.
+A user namespace is what lets an unprivileged user make the others. Where the kernel or its administrator forbids that, or parts of it, the
+other layers stand alone.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 
 def possible(wanted: list[str], rehearse: Callable[[], None]) -> list[str]:
-    """Those of the wanted namespaces that this process can make and use, found out by a child that tries. `rehearse` does in a mount namespace what
-    will be done there."""
+    """Those of the wanted namespaces that this process can make and use, found out by a child that tries. `rehearse` does in a mount
+    namespace what will be done there."""
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:

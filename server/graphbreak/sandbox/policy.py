@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..core.requests import Permissions
@@ -30,10 +30,16 @@ class Policy:
     private: dict[str, str] = field(default_factory=dict, hash=False)
     limits: dict[str, int] = field(default_factory=dict, hash=False)
     tasks: int = 1024
+    enabled: bool = True
 
 
-def policy_for(permissions: Permissions, environment: Mapping[str, str], interpreter: str, worker: str, home: str, cpus: int) -> Policy:
-    """The policy for an interpreter that runs a worker (by the path of its script), with what the user permits."""
+def policy_for(
+    permissions: Permissions, environment: Mapping[str, str], programs: Sequence[str], worker: str, home: str, cpus: int
+) -> Policy:
+    """The policy for an interpreter (`programs` are all the paths of it) that runs a worker (by the path of its script), with what the user
+    permits. `home` is the user's home folder, `cpus` how many processors there are."""
+    if not permissions.enabled:
+        return Policy(dict(environment), enabled=False)
     read = tuple(_absolute(path, home) for path in permissions.read)
     write = tuple(_absolute(path, home) for path in permissions.write)
     hidden = [os.path.join(home, name) for name in secrets.IN_HOME] + list(secrets.ON_THE_MACHINE)
@@ -41,7 +47,7 @@ def policy_for(permissions: Permissions, environment: Mapping[str, str], interpr
         variables.program_variables(environment, permissions.env, permissions.network, home),
         tuple(path for path in hidden if not any(_touches(path, allowed) for allowed in (*read, *write))),
         write,
-        tuple(dict.fromkeys((*_needed(interpreter, worker, environment), *read))),
+        tuple(dict.fromkeys((*_needed(programs, worker, environment), *read))),
         permissions.network,
         permissions.require,
         {name: place for name, place in variables.PRIVATE.items() if name not in permissions.env},
@@ -61,10 +67,9 @@ def _touches(hidden: str, allowed: str) -> bool:
     return hidden == allowed or hidden.startswith(allowed.rstrip("/") + "/") or allowed.startswith(hidden + "/")
 
 
-def _needed(interpreter: str, worker: str, environment: Mapping[str, str]) -> Iterable[str]:
+def _needed(programs: Iterable[str], worker: str, environment: Mapping[str, str]) -> Iterable[str]:
     """Where the interpreter, its packages and the worker are."""
-    if os.path.isabs(interpreter):
-        yield os.path.dirname(os.path.dirname(interpreter))
+    yield from (os.path.dirname(os.path.dirname(program)) for program in programs if os.path.isabs(program))
     yield os.path.dirname(worker)
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "HF_HOME", "TORCH_HOME", "HF_HUB_CACHE", "CUDA_HOME", "CUDA_MPS_PIPE_DIRECTORY"):
         if os.path.isabs(environment.get(name, "")):

@@ -1,5 +1,5 @@
-"""A private temporary folder on the machine itself, where there is no mount namespace to have one in. It goes with the program; what a killed
-program leaves is removed by the next one."""
+"""A private temporary folder on the machine itself, where there is no mount namespace to have one in. It goes with the program; what a
+killed program leaves is removed by the next one."""
 
 from __future__ import annotations
 

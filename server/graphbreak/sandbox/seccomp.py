@@ -43,8 +43,8 @@ Instruction = tuple[int, int, int, int]
 
 
 def program(machine: str, inet: bool, datagrams: bool) -> list[Instruction] | None:
-    """The filter for a machine, or None for one it is not written for. `inet` says whether sockets of the internet may be opened at all, `datagrams`
-    whether other ones than TCP's may."""
+    """The filter for a machine, or None for one it is not written for. `inet` says whether sockets of the internet may be opened at all,
+    `datagrams` whether other ones than TCP's may."""
     if machine not in _MACHINES:
         return None
     column, architecture = _MACHINES[machine]

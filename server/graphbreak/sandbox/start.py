@@ -1,4 +1,5 @@
-"""The server's side of a sandbox: starts a program in one, knows which layers are in force, and asks its supervisor for what a job needs."""
+"""The server's side of a sandbox: starts a program in one, knows which layers are in force, and asks its supervisor for what a job
+needs."""
 
 from __future__ import annotations
 
@@ -100,13 +101,13 @@ class Sandboxed:
             self._line.close()
 
 
-async def start(command: Sequence[str], policy: Policy | None, *, descriptors: Sequence[int] = (), single: bool, **streams: Any) -> Sandboxed:
-    """Start a program with its policy, or with none where there is no sandbox. `descriptors` are passed on to it; it is `single` if it is one job
-    in itself. Raises OSError, also where the program is not there."""
-    if policy is None or not AVAILABLE:
-        variables = None if policy is None else policy.variables
-        process = await asyncio.create_subprocess_exec(*command, pass_fds=descriptors, env=variables, **streams)
-        return Sandboxed(process, None)
+async def start(command: Sequence[str], policy: Policy, *, descriptors: Sequence[int] = (), single: bool, **streams: Any) -> Sandboxed:
+    """Start a program under its policy, or plainly where there is no sandbox. `descriptors` are passed on to it; it is `single` if it is
+    one job in itself. Raises OSError, also where the program is not there."""
+    if not (AVAILABLE and policy.enabled):
+        passed: dict[str, Any] = {"pass_fds": descriptors} if descriptors else {}
+        program, *arguments = command
+        return Sandboxed(await asyncio.create_subprocess_exec(program, *arguments, env=policy.variables, **passed, **streams), None)
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setblocking(False)
     text = _policy_file(_as_launched(command, policy, descriptors, single))

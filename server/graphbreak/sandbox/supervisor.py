@@ -1,4 +1,5 @@
-"""Stands beside the program: tells the server what is in force, puts back what it needs to see, watches the memory, and leaves nothing behind.
+"""Stands beside the program: tells the server what is in force, puts back what it needs to see, watches the memory, and leaves nothing
+behind.
 
 In a process namespace it is the first process, whose end is the end of all others.
 """
@@ -49,8 +50,8 @@ class Line:
 
 
 def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], single: bool) -> int:
-    """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for. A `single` program is one job, any
-    other one starts a process for each job."""
+    """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for. A `single` program is one
+    job, any other one starts a process for each job."""
     wake, wake_end = os.pipe()
     for descriptor in (wake, wake_end):
         os.set_blocking(descriptor, False)

@@ -12,8 +12,10 @@ _WITH_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _WORD = re.compile(r"[A-Z0-9]+")
 
 PRIVATE = {
-    "TMPDIR": "", "TEMP": "", "TMP": "", "XDG_CACHE_HOME": ".cache", "TORCHINDUCTOR_CACHE_DIR": ".cache/inductor", "TRITON_CACHE_DIR": ".cache/triton",
-    "TRITON_HOME": ".cache", "TORCH_EXTENSIONS_DIR": ".cache/torch_extensions", "MPLCONFIGDIR": ".cache/matplotlib", "NUMBA_CACHE_DIR": ".cache/numba",
+    "TMPDIR": "", "TEMP": "", "TMP": "", "XDG_CACHE_HOME": ".cache", "TORCHINDUCTOR_CACHE_DIR": ".cache/inductor", "TRITON_CACHE_DIR":
+    ".cache/triton",
+    "TRITON_HOME": ".cache", "TORCH_EXTENSIONS_DIR": ".cache/torch_extensions", "MPLCONFIGDIR": ".cache/matplotlib", "NUMBA_CACHE_DIR":
+    ".cache/numba",
     "CUDA_CACHE_PATH": ".cache/nv", "HF_MODULES_CACHE": ".cache/hf_modules", "WANDB_DIR": ".cache/wandb", "IPYTHONDIR": ".cache/ipython",
     "PYTHONPYCACHEPREFIX": ".cache/pycache",
 }  # fmt: skip
@@ -31,8 +33,8 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def program_variables(variables: Mapping[str, str], kept: Iterable[str], network: bool, home: str) -> dict[str, str]:
-    """What is left of the server's variables for a program; `kept` names those to keep whatever they look like. Models that were downloaded stay
-    where they are found, and without a network nobody asks for others."""
+    """What is left of the server's variables for a program; `kept` names those to keep whatever they look like. Models that were
+    downloaded stay where they are found, and without a network nobody asks for others."""
     allowed = frozenset(kept)
     found = {name: value for name, value in variables.items() if name in allowed or not is_secret(name, value)}
     caches = variables.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")

@@ -6,25 +6,37 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..core.analysis import analyse
 from ..core.explained import Explanation, explain
 from ..core.findings import Diagnostic, Environment, Fix, Report
 from ..core.fixall import Choice, FixAll
 from ..core.project import with_project
-from ..core.requests import AnalysisRequest
-from ..core.tracing import NoEnvironment, Refused, Run, RunEnd
+from ..core.requests import AnalysisRequest, Permissions
+from ..core.tracing import NoEnvironment, Refused, Run
 from ..core.trials import Trial, try_fix, with_trials
-from ..worker.protocol import Compared, DeviceSeen, Hello, Job, Message, Missing
-from .environment import choose_interpreter, worker_variables
-from .files import sources_with
+from ..sandbox import start as sandbox
+from ..sandbox.policy import Policy, policy_for
+from ..worker.protocol import Compared, DeviceSeen, Job, Message, Missing
+from .environment import choose_interpreter, paths_of, worker_variables
+from .files import folders_of, sources_with
 from .once import run_once
-from .prepared import CannotStart, ParentGone, PreparedParent
+from .prepared import WORKER, CannotStart, NotAllowed, ParentGone, PreparedParent, Ran
 from .project import ProjectReader
 
 _LAYERS = ("process group", "time limit")
+_NOTHING_MORE = Permissions()
+_NO_SANDBOX = "There is no sandbox here, which the setting `sandbox.require` asks for, so nothing is run."
 _UNTRUSTED = "The workspace is not trusted, so nothing in it is run."
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What one job may do beyond the sandbox's own rules, and the folders that it must see."""
+
+    permissions: Permissions = _NOTHING_MORE
+    folders: tuple[str, ...] = ()
 
 
 class Engine:
@@ -33,7 +45,7 @@ class Engine:
     def __init__(self, fork: bool | None = None) -> None:
         self._fork = sys.platform == "linux" and not os.environ.get("GRAPHBREAK_NO_FORK") if fork is None else fork
         self._variables, self._notes = worker_variables(os.environ)
-        self._parents: dict[str, asyncio.Task[PreparedParent]] = {}
+        self._parents: dict[tuple[str, Permissions], asyncio.Task[PreparedParent]] = {}
         self.names: dict[str, dict[str, bool]] = {}
         """For each interpreter the dotted names that were asked for, and whether its torch has them."""
 
@@ -41,7 +53,7 @@ class Engine:
         """The report of one file. Cancelling the task ends its trace."""
         sources = sources_with({**request.overlay, request.source.path: request.source.text})
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
-        tracer = _Tracer(self, trusted=request.settings.trusted)
+        tracer = _Tracer(self, request)
         projects = ProjectReader((request.root, *request.roots))
         report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects), projects)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
@@ -65,7 +77,7 @@ class Engine:
     async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
         """What a job and its edited one do in eager mode."""
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
-        run = await _Tracer(self, trusted=request.settings.trusted).trace(job, interpreter, request.settings.timeout, lambda message: None)
+        run = await _Tracer(self, request).trace(job, interpreter, request.settings.timeout, lambda message: None)
         answers = run.of(Compared)
         return answers[0] if answers else Compared(None, None, 0, f"the comparison did not end by itself ({type(run.end).__name__})")
 
@@ -73,29 +85,41 @@ class Engine:
         """PyTorch's own explain report for the call that a file makes of a function."""
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
         projects = ProjectReader((request.root, *request.roots))
-        return await explain(request, name, details, _Tracer(self, trusted=request.settings.trusted), interpreter, projects)
+        return await explain(request, name, details, _Tracer(self, request), interpreter, projects)
 
-    async def prepare(self, interpreter: str) -> PreparedParent:
-        """The parent of an interpreter, started if there is none. Raises CannotStart."""
-        task = self._parents.get(interpreter)
+    @property
+    def prepared(self) -> list[PreparedParent]:
+        """The parents that are ready."""
+        done = [task for task in self._parents.values() if task.done() and not task.cancelled() and task.exception() is None]
+        return [task.result() for task in done if task.result().alive]
+
+    async def prepare(self, interpreter: str, permissions: Permissions = _NOTHING_MORE) -> PreparedParent:
+        """The parent of an interpreter with these permissions, started if there is none. Raises CannotStart and NotAllowed."""
+        key = (interpreter, permissions)
+        task = self._parents.get(key)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None or not task.result().alive)):
-            task = self._parents[interpreter] = asyncio.create_task(self._start(interpreter))
+            task = self._parents[key] = asyncio.create_task(self._start(interpreter, permissions))
         return await asyncio.shield(task)  # a cancelled trace must not take down a parent that others wait for
 
-    async def _start(self, interpreter: str) -> PreparedParent:
-        parent = PreparedParent(interpreter, self._variables)
+    async def _start(self, interpreter: str, permissions: Permissions) -> PreparedParent:
+        parent = PreparedParent(interpreter, self._policy(interpreter, permissions))
         await parent.start()
         return parent
 
-    async def run(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> tuple[Hello, RunEnd, str]:
-        """Run a job, by a fork where that is possible. Raises CannotStart."""
+    def _policy(self, interpreter: str, permissions: Permissions) -> Policy:
+        """What programs may do under an interpreter. Raises NotAllowed where the platform has nothing of what is required."""
+        if permissions.require and not (sandbox.AVAILABLE and permissions.enabled):
+            raise NotAllowed(_NO_SANDBOX)
+        return policy_for(permissions, self._variables, paths_of(interpreter), WORKER, os.path.expanduser("~"), os.cpu_count() or 1)
+
+    async def run(self, job: Job, interpreter: str, rights: Rights, timeout: float, on_message: Callable[[Message], None]) -> Ran:
+        """Run a job, by a fork where that is possible. Raises CannotStart and NotAllowed."""
         if not self._fork:
-            return await run_once(interpreter, self._variables, job, timeout, on_message)
+            return await run_once(interpreter, self._policy(interpreter, rights.permissions), job, rights.folders, timeout, on_message)
         for _ in range(3):
-            parent = await self.prepare(interpreter)
-            assert parent.hello is not None
+            parent = await self.prepare(interpreter, rights.permissions)
             try:
-                return parent.hello, *await parent.run(job, timeout, on_message)
+                return await parent.run(job, rights.folders, timeout, on_message)
             except ParentGone:  # something ended it since it was last used
                 await parent.close()
         raise CannotStart(f"The prepared process of {interpreter} ends again and again before it is used.")
@@ -122,11 +146,12 @@ _ASK_SECONDS = 60.0
 class _Tracer:
     """The engine as `core.tracing.Tracer`: collects what a job says into a `Run`."""
 
-    def __init__(self, engine: Engine, trusted: bool) -> None:
-        self._engine, self._trusted = engine, trusted
+    def __init__(self, engine: Engine, request: AnalysisRequest) -> None:
+        self._engine, self._request = engine, request
 
     async def trace(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> Run:
-        if not self._trusted:
+        settings = self._request.settings
+        if not settings.trusted:
             return Run((), Refused(_UNTRUSTED))
         messages: list[Message] = []
 
@@ -134,21 +159,25 @@ class _Tracer:
             messages.append(message)
             on_message(message)
 
+        rights = Rights(settings.permissions, tuple(folders_of(job, self._request.roots)))
         try:
-            hello, end, output = await self._engine.run(job, interpreter, timeout, keep)
+            ran = await self._engine.run(job, interpreter, rights, timeout, keep)
         except CannotStart as error:
             return Run((), NoEnvironment(str(error)))
+        except NotAllowed as error:
+            return Run((), Refused(str(error)))
         seen = [message for message in messages if isinstance(message, DeviceSeen)]
         if any(not device.used for device in seen):
             return Run((), Refused(f"The device is set to cuda, and {interpreter} finds none; set it to auto or cpu."))
+        hello = ran.hello
         used = next((device.used for device in seen), hello.device)
         notes = tuple(
             f"{os.path.basename(job.path)} asked for {device.asked}; there is none, so it was traced on the CPU."
             for device in seen
             if device.used != device.asked
         )
-        environment = Environment(hello.python, hello.torch, used, _LAYERS, notes)
-        return Run(tuple(messages), end, environment, tuple(hello.library_folders), hello.torch_folder, output)
+        environment = Environment(hello.python, hello.torch, used, (*ran.layers, *_LAYERS), notes)
+        return Run(tuple(messages), ran.end, environment, tuple(hello.library_folders), hello.torch_folder, ran.output)
 
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
         known = self._engine.names.setdefault(interpreter, {})

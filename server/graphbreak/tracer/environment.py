@@ -45,6 +45,28 @@ def choose_interpreter(setting: str | None, root: str, variables: Mapping[str, s
     return shutil.which("python3") or shutil.which("python") or "python3"
 
 
+def paths_of(interpreter: str) -> tuple[str, ...]:
+    """All the paths that are needed to start an interpreter: its own, those its links lead over, and what a script of that name is run
+    by."""
+    found = _links(interpreter)
+    try:
+        with open(interpreter, "rb") as file:
+            line = file.readline(1024)
+    except OSError:
+        return tuple(found)
+    words = os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
+    return tuple(dict.fromkeys((*found, *(path for word in words[:1] for path in _links(word)))))
+
+
+def _links(path: str) -> list[str]:
+    """A path, each one that it is a link to, and where that is in the end."""
+    found = [path]
+    while os.path.islink(path) and len(found) < 40:
+        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
+        found.append(path)
+    return [*found, os.path.realpath(path)]
+
+
 def _resolved(setting: str, root: str) -> str:
     """A setting may be a path (absolute, from the home folder, or relative to the workspace folder) or the name of a command."""
     expanded = os.path.expanduser(setting)

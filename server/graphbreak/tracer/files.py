@@ -6,9 +6,10 @@ import io
 import os
 import shutil
 import tokenize
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..core.source import SourceFile
+from ..worker.protocol import Job
 
 _LARGEST = 8 * 1024 * 1024
 
@@ -63,3 +64,14 @@ def sources_with(overlay: Mapping[str, str]) -> Callable[[str], SourceFile | Non
         return known[path]
 
     return source
+
+
+def folders_of(job: Job, roots: Iterable[str]) -> list[str]:
+    """The folders that a job's files are in: the workspace's, and those of its texts with the packages that they belong to."""
+    found = {job.root: None, **dict.fromkeys(roots)}
+    for path in (job.path, *job.overlay):
+        folder = os.path.dirname(path)
+        while os.path.isfile(os.path.join(folder, "__init__.py")) and os.path.dirname(folder) != folder:
+            folder = os.path.dirname(folder)
+        found[folder] = None
+    return [folder for folder in found if folder]

@@ -6,28 +6,34 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..core.tracing import RunEnd, TimedOut, WorkerDied
+from ..core.tracing import TimedOut, WorkerDied
+from ..sandbox.policy import Policy
+from ..sandbox.start import Sandboxed, start
 from ..worker import protocol
 from ..worker.protocol import Hello, Job, Message
 from .connection import Tail, read_message, read_run
-from .prepared import WORKER, CannotStart, greeting
+from .prepared import WORKER, CannotStart, Ran, greeting, refusal
 
 
 async def run_once(
-    interpreter: str, variables: Mapping[str, str], job: Job, timeout: float, on_message: Callable[[Message], None]
-) -> tuple[Hello, RunEnd, str]:
-    """Start the interpreter, run one job, and end all that it started. Raises CannotStart."""
+    interpreter: str, policy: Policy, job: Job, needed: Sequence[str], timeout: float, on_message: Callable[[Message], None]
+) -> Ran:
+    """Start the interpreter, run one job, and end all that it started; `needed` are the folders that the job must see. Raises CannotStart
+    and NotAllowed."""
     own_group: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP
     pipe = asyncio.subprocess.PIPE
+    policy = replace(policy, needed=(*policy.needed, *needed))
     try:
-        process = await asyncio.create_subprocess_exec(
-            interpreter, WORKER, "once", stdin=pipe, stdout=pipe, stderr=pipe, env=dict(variables), **own_group
+        program = await start(
+            [interpreter, WORKER, "once"], policy, single=True, cwd="/", stdin=pipe, stdout=pipe, stderr=pipe, **own_group
         )
     except OSError as error:
         raise CannotStart(f"The interpreter {interpreter} cannot be started: {error.strerror or error}.") from error
+    process = program.process
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -35,7 +41,7 @@ async def run_once(
     follow = asyncio.create_task(output.follow(process.stderr))
     try:
         process.stdin.write(protocol.pack(job))
-        hello = await _greeting(interpreter, process, output)
+        hello = await _greeting(interpreter, program, output)
         try:
             end = await asyncio.wait_for(read_run(process.stdout, on_message), timeout)
         except asyncio.TimeoutError:
@@ -44,17 +50,23 @@ async def run_once(
         await _end(process)
         await asyncio.wait([follow], timeout=0.2)
         follow.cancel()
+        program.close()
     if isinstance(end, WorkerDied) and not end.detail:
-        end = WorkerDied(process.returncode)
-    return hello, end, output.text
+        end = WorkerDied(process.returncode, program.memory_end if process.returncode == -signal.SIGKILL else "")
+    return Ran(hello, program.layers, end, output.text)
 
 
-async def _greeting(interpreter: str, process: asyncio.subprocess.Process, output: Tail) -> Hello:
-    assert process.stdout is not None
+async def _greeting(interpreter: str, program: Sandboxed, output: Tail) -> Hello:
+    assert program.process.stdout is not None
     try:
-        hello = await read_message(process.stdout)
+        hello = await read_message(program.process.stdout)
     except protocol.ProtocolError as error:
         raise CannotStart(f"The interpreter {interpreter} did not answer as a worker does: {error}.") from error
+    await program.told()
+    if program.missing:
+        raise refusal(program)
+    if program.cannot_start:
+        raise CannotStart(f"The interpreter {interpreter} cannot be started: {program.cannot_start}.")
     if hello is None:
         last = output.text.strip().rpartition("\n")[2]
         raise CannotStart(f"The interpreter {interpreter} ended while importing torch: {last}")

@@ -7,11 +7,14 @@ import itertools
 import os
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core.tracing import RunEnd, TimedOut, WorkerDied
+from ..sandbox.policy import Policy
+from ..sandbox.start import Sandboxed, start
 from ..worker import protocol
 from ..worker.protocol import Exited, Fork, Hello, Job, Kill, Message
 from .connection import Tail, read_run, version_problem
@@ -26,8 +29,22 @@ class CannotStart(Exception):
     """The interpreter cannot trace; the message is the sentence to show."""
 
 
+class NotAllowed(Exception):
+    """Nothing was started, since the sandbox is not what the user asks for; the message is the sentence to show."""
+
+
 class ParentGone(Exception):
     """The parent ended before it could fork; another one may do."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A job that was run: what the worker is, the layers of the sandbox around it, how it ended, and the tail of what it printed."""
+
+    hello: Hello
+    layers: tuple[str, ...]
+    end: RunEnd
+    output: str
 
 
 def greeting(interpreter: str, message: Message) -> Hello:
@@ -39,45 +56,53 @@ def greeting(interpreter: str, message: Message) -> Hello:
     return message
 
 
+def refusal(program: Sandboxed) -> NotAllowed:
+    """Why a program was not started in a sandbox that lacks something."""
+    names = ", ".join(program.missing)
+    return NotAllowed(f"The sandbox lacks {names} here, which the setting `sandbox.require` asks for, so nothing is run.")
+
+
 class PreparedParent:
     """One parent process. `start` it first; `run` may be called many times, also at once; `close` ends it with all its jobs."""
 
-    def __init__(self, interpreter: str, variables: Mapping[str, str]) -> None:
+    def __init__(self, interpreter: str, policy: Policy) -> None:
         self._interpreter = interpreter
-        self._variables = dict(variables)
+        self._policy = policy
         self._numbers = itertools.count(1)
         self._exits: dict[int, asyncio.Future[int]] = {}
         self._noise = Tail()
         self._tasks: list[asyncio.Task[None]] = []
-        self._process: asyncio.subprocess.Process | None = None
+        self._program: Sandboxed | None = None
         self._lost = False
         self.hello: Hello | None = None
 
     @property
     def alive(self) -> bool:
         """Whether it can still fork."""
-        return self._process is not None and self._process.returncode is None and not self._lost
+        return self._program is not None and self._program.process.returncode is None and not self._lost
 
     async def start(self) -> Hello:
-        """Start it and wait until torch is imported. Raises CannotStart."""
+        """Start it and wait until torch is imported. Raises CannotStart and NotAllowed."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         self._control = ours
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                self._interpreter, WORKER, "parent", str(theirs.fileno()),
-                pass_fds=[theirs.fileno()], start_new_session=True, env=self._variables, cwd="/",
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+            self._program = await start(
+                [self._interpreter, WORKER, "parent", str(theirs.fileno())], self._policy, descriptors=[theirs.fileno()], single=False,
+                start_new_session=True, cwd="/", stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
             )  # fmt: skip
         except OSError as error:
             ours.close()
             raise CannotStart(f"The interpreter {self._interpreter} cannot be started: {error.strerror or error}.") from error
         finally:
             theirs.close()
-        assert self._process.stdout is not None
-        self._tasks.append(asyncio.create_task(self._noise.follow(self._process.stdout)))
+        assert self._program.process.stdout is not None
+        self._tasks.append(asyncio.create_task(self._noise.follow(self._program.process.stdout)))
         try:
             self.hello = await asyncio.wait_for(self._greeting(), _STARTUP_SECONDS)
+            await self._program.told()
+            await self._program.ready()
         except BaseException:
             await self.close()
             raise
@@ -87,18 +112,24 @@ class PreparedParent:
     async def _greeting(self) -> Hello:
         data = await asyncio.get_running_loop().sock_recv(self._control, _PACKET)
         if not data:
-            raise CannotStart(await self._why_no_greeting())
+            raise await self._why_no_greeting()
         try:
             return greeting(self._interpreter, protocol.unpack(data[protocol.HEADER.size :]))
         except protocol.ProtocolError as error:
             raise CannotStart(f"The interpreter {self._interpreter} did not answer as a worker does: {error}.") from error
 
-    async def _why_no_greeting(self) -> str:
-        assert self._process is not None
-        status = await self._process.wait()
+    async def _why_no_greeting(self) -> Exception:
+        assert self._program is not None
+        status = await self._program.process.wait()
+        await self._program.told()
+        if self._program.missing:
+            return refusal(self._program)
+        if self._program.cannot_start:
+            return CannotStart(f"The interpreter {self._interpreter} cannot be started: {self._program.cannot_start}.")
         await asyncio.wait(self._tasks, timeout=1)
         last = self._noise.text.strip().rpartition("\n")[2]
-        return f"The interpreter {self._interpreter} ended with status {status} while importing torch" + (f": {last}" if last else ".")
+        why = f"The interpreter {self._interpreter} ended with status {status} while importing torch"
+        return CannotStart(f"{why}: {last}" if last else f"{why}.")
 
     async def _listen(self) -> None:
         """Hear of jobs that ended, until the parent itself is gone."""
@@ -118,17 +149,19 @@ class PreparedParent:
             if not waiting.done():
                 waiting.set_result(-signal.SIGKILL)
 
-    async def run(self, job: Job, timeout: float, on_message: Callable[[Message], None]) -> tuple[RunEnd, str]:
-        """Run a job in a fork; returns how it ended and the tail of its output. When the task is cancelled the job is ended first.
-
-        Raises ParentGone.
-        """
+    async def run(self, job: Job, needed: Sequence[str], timeout: float, on_message: Callable[[Message], None]) -> Ran:
+        """Run a job in a fork. When the task is cancelled the job is ended first. `needed` are the folders that it must see. Raises
+        ParentGone."""
+        assert self._program is not None
+        assert self.hello is not None
         number = next(self._numbers)
         gone = self._exits[number] = asyncio.get_running_loop().create_future()
         output = Tail()
+        self._program.memory_end = "" if len(self._exits) == 1 else self._program.memory_end
         try:
+            await self._program.show(needed)
             reader, writer, follow = await self._fork(number, output)
-        except ParentGone:
+        except BaseException:
             del self._exits[number]
             raise
         try:
@@ -136,7 +169,8 @@ class PreparedParent:
             end = await self._talk(reader, gone, timeout, on_message)
             if isinstance(end, WorkerDied) and not end.detail:
                 await asyncio.wait([gone], timeout=_LAST_WORDS_SECONDS)
-                end = WorkerDied(gone.result() if gone.done() else protocol.CUT_OFF)  # it may live on, unheard
+                status = gone.result() if gone.done() else protocol.CUT_OFF  # it may live on, unheard
+                end = WorkerDied(status, self._program.memory_end if status == -signal.SIGKILL else "")
         finally:
             self._kill(number)
             await asyncio.wait([gone], timeout=10)
@@ -144,7 +178,9 @@ class PreparedParent:
             writer.close()
             await asyncio.wait([follow], timeout=0.2)
             follow.cancel()
-        return end, output.text
+            if not self._exits:
+                await self._program.tidy()
+        return Ran(self.hello, self._program.layers, end, output.text)
 
     async def _fork(self, number: int, output: Tail) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Task[None]]:
         ours, theirs = socket.socketpair()
@@ -190,13 +226,14 @@ class PreparedParent:
     async def close(self) -> None:
         """End it with all its jobs; returns when it is gone."""
         self._control.close()
-        process = self._process
-        if process is not None and process.returncode is None:
+        if self._program is not None and self._program.process.returncode is None:
             try:
-                await asyncio.wait_for(process.wait(), 5)
+                await asyncio.wait_for(self._program.process.wait(), 5)
             except asyncio.TimeoutError:
-                process.kill()
-                await process.wait()
+                self._program.process.kill()
+                await self._program.process.wait()
+        if self._program is not None:
+            self._program.close()
         for task in self._tasks:
             task.cancel()
         for waiting in self._exits.values():

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Any, BinaryIO, NoReturn
 
-from . import protocol
+from . import confinement, protocol
 from .protocol import Exited, Fork, Hello, Job, Kill, Message
 
 _PR_SET_PDEATHSIG = 1
@@ -214,6 +214,7 @@ class _Parent:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        confinement.keep_signals_in()
         for descriptor in (self._wake, self._wake_end):
             os.close(descriptor)
         self._control.close()

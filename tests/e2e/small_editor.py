@@ -24,7 +24,7 @@ def main(path: Path) -> None:
         server.stdin.flush()
 
     folder = {"uri": path.parent.as_uri(), "name": "workspace"}
-    options = {"interpreter": sys.executable}
+    options = {"interpreter": sys.executable, "sandbox": {"write": [str(path.parent)]}}
     params = {
         "processId": os.getpid(),
         "rootUri": folder["uri"],

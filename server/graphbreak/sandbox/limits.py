@@ -34,7 +34,7 @@ def apply(limits: dict[str, int]) -> None:
         hard = resource.getrlimit(number)[1]
         value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(number, (value, value))
-    os.nice(5)
+    os.nice(3)
 
 
 def go_first() -> None:

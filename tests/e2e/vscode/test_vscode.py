@@ -251,7 +251,8 @@ def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -
     python.chmod(0o755)
     (folder / ".vscode" / "settings.json").write_text(f'{{"graphbreak.interpreter": "{python}"}}')
     (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w').close()\n{CLEAN}")
-    settings = {"security.workspace.trust.startupPrompt": "never", "security.workspace.trust.untrustedFiles": "open"}
+    settings: dict[str, object] = {"security.workspace.trust.startupPrompt": "never", "security.workspace.trust.untrustedFiles": "open"}
+    settings["graphbreak.sandbox"] = {"write": [str(tmp_path)]}
     with open_editor(folder, settings, trust=True) as (editor, workbench):
         workbench.open_file("evil.py")
         eventually("the server", editor.servers)

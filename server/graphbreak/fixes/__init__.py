@@ -21,6 +21,7 @@ from .eager_clock import eager_clock
 from .eager_scope import eager_scope
 from .eager_statement import eager_statement
 from .guard_output import guard_output
+from .hoisted_value import hoisted_value
 from .ignore import ignore
 from .ignored_labels import ignored_labels
 from .keep_tensor import keep_tensor
@@ -60,6 +61,7 @@ FIXERS = (
     Row("guard output", guard_output, _BROKEN),
     Row("remove output", remove_output, _BROKEN),
     Row("copy", copied_value, _BROKEN),
+    Row("hoist", hoisted_value, _BROKEN),
     Row("eager only", eager_statement, _BROKEN),
     Row("eager only", eager_clock, _BROKEN),
     Row("eager scope", eager_scope, _BROKEN),

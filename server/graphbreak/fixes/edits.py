@@ -89,6 +89,12 @@ def line_below(source: SourceFile, line: int, text: str, blank: int) -> Edit:
     return insertion(line, newline * blank + text + newline + newline * (wanted - min(wanted, following - line)))
 
 
+def line_after(source: SourceFile, statement: ast.stmt, text: str) -> Edit:
+    """Put a line of code in behind a statement."""
+    line = last_line(statement) + 1
+    return insertion(line, (source.newline if line >= len(source.lines) else "") + text + source.newline)
+
+
 def indent_unit(top: ast.AST, source: SourceFile) -> str:
     """One level of indentation as a statement of the module uses it."""
     body = getattr(top, "body", None)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .arguments import UNKNOWN, arguments
 from .comments import WORD
 from .marks import Mark, Marks
+from .parameters import filled
 from .places import tree_of
 from .recovery import parse
 from .source import SourceFile
@@ -28,12 +29,13 @@ class Suggestion:
     existing: int | None = None
 
 
-def suggest(source: SourceFile, marks: Marks, mark: Mark, inputs: str = "") -> Suggestion:
-    """The directive for a mark of a file. `inputs` is the summary of its last inputs (`x: f32[8, 16], n: 3`), where they are known."""
+def suggest(source: SourceFile, marks: Marks, mark: Mark, inputs: str = "", fill: bool = False) -> Suggestion:
+    """The directive for a mark of a file. `inputs` is the summary of its last inputs (`x: f32[8, 16], n: 3`), where they are known; `fill`
+    asks for something of each parameter's kind in place of what is not."""
     tree = tree_of(source) or parse(source).tree
     chain = _chain(tree, source, mark)
     if chain:
-        line, call = _first_line(chain[-1]), _call_of(chain, inputs)
+        line, call = _first_line(chain[-1]), _call_of(chain, inputs, fill)
     else:
         statement = _statement(tree, mark.span.start.line)
         line = statement.lineno - 1 if statement else mark.span.start.line
@@ -65,20 +67,20 @@ def _first_line(node: _Definition) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
 
 
-def _call_of(chain: list[_Definition], inputs: str) -> str:
+def _call_of(chain: list[_Definition], inputs: str, fill: bool = False) -> str:
     *owners, node = chain
     outer = next((index for index, owner in enumerate(owners) if not isinstance(owner, ast.ClassDef)), None)
     if outer is not None:  # an inner function is reached by calling the outer one
-        return _call_of(chain[: outer + 1], "")
+        return _call_of(chain[: outer + 1], "", fill)
     if isinstance(node, ast.ClassDef):
-        return f"{_instance(chain)}({_given(inputs, _method(node, 'forward') or _method(node, '__call__'))})"
-    given = _given(inputs, node)
+        return f"{_instance(chain, fill)}({_given(inputs, _method(node, 'forward') or _method(node, '__call__'), fill)})"
+    given = _given(inputs, node, fill)
     if not owners:
         return f"{node.name}({given})"
     if {"staticmethod", "classmethod"} & {decorator.id for decorator in node.decorator_list if isinstance(decorator, ast.Name)}:
         return f"{'.'.join(owner.name for owner in chain)}({given})"
     called = "" if node.name in _CALLED_BY_INSTANCE else f".{node.name}"
-    return f"{_instance(owners)}{called}({given})"
+    return f"{_instance(owners, fill)}{called}({given})"
 
 
 def _call_of_target(tree: ast.Module, statement: ast.stmt, mark: Mark, inputs: str) -> str:
@@ -92,22 +94,26 @@ def _call_of_target(tree: ast.Module, statement: ast.stmt, mark: Mark, inputs: s
     return f"{mark.name}({_given(inputs, None)})" if mark.name.replace(".", "").isidentifier() else UNKNOWN
 
 
-def _given(inputs: str, function: _Function | None) -> str:
+def _given(inputs: str, function: _Function | None, fill: bool = False) -> str:
     """The arguments, `...` where nothing is known; a function that takes none gets none."""
     if function is None:
         return arguments(inputs) or UNKNOWN
     own = function.args
+    if fill and not inputs:
+        return ", ".join(filled(own))
     names = [own.vararg, own.kwarg, *own.posonlyargs, *own.args, *own.kwonlyargs]
     return arguments(inputs, own) or (UNKNOWN if any(name is not None and name.arg != "self" for name in names) else "")
 
 
-def _instance(chain: list[_Definition]) -> str:
+def _instance(chain: list[_Definition], fill: bool = False) -> str:
     """An instance of a class: with arguments to fill in, unless its `__init__` can do without."""
     initialise = _method(chain[-1], "__init__")
     name = ".".join(owner.name for owner in chain)
     if initialise is None:
         return f"{name}({UNKNOWN})"
     own = initialise.args
+    if fill:
+        return f"{name}({', '.join(filled(own, tensors=False))})"
     needed = len(own.posonlyargs) + len(own.args) - 1 - len(own.defaults) + own.kw_defaults.count(None)
     return f"{name}({UNKNOWN if needed > 0 else ''})"
 

@@ -9,7 +9,21 @@ from lsprotocol import types
 from .. import __version__
 from ..core.requests import Analyser
 from ..tracer.engine import Engine
-from . import code_actions, code_lens, commands, explain, extensions, hover, lifecycle, report, rule, stdio, text_sync, workspace_events
+from . import (
+    code_actions,
+    code_lens,
+    commands,
+    completion,
+    explain,
+    extensions,
+    hover,
+    lifecycle,
+    report,
+    rule,
+    stdio,
+    text_sync,
+    workspace_events,
+)
 from .connection import GraphbreakServer
 
 
@@ -28,6 +42,7 @@ def create_server(analyser: Analyser | Callable[[], Analyser]) -> GraphbreakServ
     server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(text_sync.did_close)
 
     server.feature(types.TEXT_DOCUMENT_HOVER)(hover.hover)
+    server.feature(types.TEXT_DOCUMENT_COMPLETION, completion.OPTIONS)(completion.completion)
     server.feature(types.TEXT_DOCUMENT_CODE_ACTION, code_actions.OPTIONS)(code_actions.code_action)
 
     server.feature(types.TEXT_DOCUMENT_CODE_LENS, code_lens.OPTIONS)(code_lens.code_lens)

@@ -131,8 +131,9 @@ def _run_calls(job: Job, recorder: Recorder, recording: CanJudge) -> None:
         recorder.directive = index
         try:
             if call.compile_path and call.compile_path not in compiled:
-                if not _compile(module, call.compile_path, call.fullgraph, call.dynamic):
-                    _unreachable(recorder, job, index)
+                problem = _compile(module, call.compile_path, call.fullgraph, call.dynamic)
+                if problem:
+                    _refuse(recorder, job, index, problem)
                     continue
                 compiled.add(call.compile_path)
             recorder.recording = True
@@ -175,8 +176,8 @@ def _run_guesses(job: Job, recorder: Recorder, recording: Session) -> str:
     return ""
 
 
-def _compile(module: types.ModuleType, path: str, fullgraph: bool, dynamic: bool | None) -> bool:
-    """Compile the object that a dotted path names in a module, in place, as a mark in the source would have; False if there is none."""
+def _compile(module: types.ModuleType, path: str, fullgraph: bool, dynamic: bool | None) -> str:
+    """Compile the object that a dotted path names in a module, in place, as a mark in the source would have: why it cannot, or nothing."""
     import torch
 
     *owners, name = path.split(".")
@@ -185,20 +186,22 @@ def _compile(module: types.ModuleType, path: str, fullgraph: bool, dynamic: bool
         owner = getattr(owner, part, None)
     value = getattr(owner, "__dict__", {}).get(name)
     if value is None:
-        return False
+        return f"`{path}` cannot be reached from the top level of the module"
     plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+    if not callable(plain):
+        return f"`{path}` is of type {type(plain).__name__}, which cannot be called"
     compiled = torch.compile(plain, fullgraph=fullgraph, dynamic=dynamic)
     setattr(owner, name, type(value)(compiled) if isinstance(value, (staticmethod, classmethod)) else compiled)
-    return True
+    return ""
 
 
-def _unreachable(recorder: Recorder, job: Job, index: int) -> None:
+def _refuse(recorder: Recorder, job: Job, index: int, problem: str) -> None:
+    """Say at an example call why it cannot be made."""
     call = job.calls[index]
     end = call.column + len(call.expression.encode("utf-8", "surrogatepass"))
     place = Place(call.file or job.path, call.line, "<module>", call.line, call.column, end)
-    recorder.send(
-        Failure("NameError", f"`{call.compile_path}` cannot be reached from the top level of the module", [place], directive=index)
-    )
+    kind = "NameError" if "cannot be reached" in problem else "TypeError"
+    recorder.send(Failure(kind, problem, [place], directive=index))
 
 
 def _report(recorder: Recorder, recording: CanJudge, error: BaseException, directive: int = -1) -> None:

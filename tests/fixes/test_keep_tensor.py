@@ -20,7 +20,7 @@ KEPT = {
     "a border": ("return x.clamp(max=«x.mean().item()»)", "return x.clamp(max=x.mean().detach())", True),
     "a truth value": ("flag = «bool(x.sum() > 0)»\nreturn x if flag else -x", "flag = x.sum() > 0\nreturn x if flag else -x", True),
     "a negation": ("flag = «not (x.sum() > 0)»\nreturn x if flag else -x", "flag = ~(x.sum() > 0)\nreturn x if flag else -x", True),
-    "an assertion": ("assert «x.max().item()» <= n\nreturn x", "assert x.max() <= n\nreturn x", False),
+    "asked for": ("s = «x.mean().item()»\nreturn x if s > 0.5 else w", "s = x.mean().detach()\nreturn x if s > 0.5 else w", False),
 }  # fmt: skip
 
 
@@ -73,3 +73,20 @@ def test_torch_is_imported_for_the_setting() -> None:
     assert after == (
         "import os\nimport torch\n\ntorch._dynamo.config.capture_scalar_outputs = True\n\n\ndef f(x):\n    return x[:int(x.sum())]\n"
     )
+
+
+ASSERTIONS = {
+    "negated": ('assert not «torch.isnan(x).any()», "no"', 'assert ~torch.isnan(x).any(), "no"', True),
+    "a number": ("assert «x.max().item()» <= 4", "assert x.max() <= 4", True),
+    "a number that may round": ("assert «x.max().item()» <= n", "assert x.max() <= n", False),
+    "two": ("assert «x.any()» and not x.all()", "assert torch.logical_and(x.any(), ~x.all())", True),
+    "nothing to change": ("assert «x.max() <= 4»", None, True),
+    "no tensor": ("assert n and not «x.any()»", None, True),
+}
+
+
+@pytest.mark.parametrize("name", ASSERTIONS)
+def test_assertions_are_of_tensors(name: str) -> None:
+    before, after, safe = ASSERTIONS[name]
+    found = fixed(in_function(before, "x, n"), "branch", inputs="x: f32[4], n: 3")
+    assert found == (None if after is None else (in_function(after, "x, n"), safe))

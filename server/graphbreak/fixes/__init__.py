@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 
 from ..core.findings import Diagnostic, Fix, Kind
 from .assert_async import assert_async
+from .assert_tensor import assert_tensor
 from .bind_disabled import bind_disabled
 from .capture_scalars import capture_scalars
 from .capture_shapes import capture_shapes
 from .copied_value import copied_value
+from .cond_branch import cond_branch
 from .disable_helper import disable_helper
 from .disable_statement import disable_statement
 from .eager_clock import eager_clock
@@ -70,6 +72,8 @@ FIXERS = (
     Row("branch", where_return, _BROKEN),
     Row("branch", where_expression, _BROKEN),
     Row("branch", assert_async, _BROKEN),
+    Row("branch", assert_tensor, _BROKEN, frozenset({"GB0170", "GB0124", "GB0033", "GB0034", "GB0035"})),
+    Row("branch", cond_branch, _BROKEN),
     Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("shape", masked_reduction, _BROKEN, _SELECTS),

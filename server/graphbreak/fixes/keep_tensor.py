@@ -10,8 +10,8 @@ After:
     scale = x.abs().sum().detach()
     return x / scale
 
-`float(t)` becomes `t.detach()`, `int(t)` `t.long()`, `bool(t)` `t`, `not t` `~t`. The number had no gradient; `detach` keeps it so. In an
-`assert` or in the test of an `if` the comparison is one of tensors afterwards.
+`float(t)` becomes `t.detach()`, `int(t)` `t.long()`, `bool(t)` `t`, `not t` `~t`. The number had no gradient; `detach` keeps it so. What is
+asked of the number in the test of an `if` is asked of the tensor afterwards.
 
 When it is not safe: it is called safe only where the number meets tensors that it was computed from, in `+`, `-`, `*` and `/`, so that the
 type of the result is theirs either way; arithmetic with other numbers is done in the tensor's own precision afterwards. It is not
@@ -44,7 +44,7 @@ _TRUTHS = frozenset({"any", "all"}) | COMPARED | TESTED
 def keep_tensor(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Drop the conversion, if all that is done with the number can be done with the tensor."""
     place = compiled_place(diagnostic, context)
-    if place is None or place.function is None or not isinstance(place.node, (ast.Call, ast.UnaryOp)):
+    if place is None or place.function is None or not isinstance(place.node, (ast.Call, ast.UnaryOp)) or _in_test(place):
         return None
     tensor = _under_conversion(place.node)
     if tensor is None:
@@ -117,7 +117,7 @@ def _kept(place: Place, call: ast.Call | ast.UnaryOp, tensor: ast.expr) -> str:
     name = _operation(tensor)
     if isinstance(call, ast.UnaryOp):
         return f"~{primary}"
-    if isinstance(tensor, ast.Compare) or name in _TRUTHS or _in_test(place):
+    if isinstance(tensor, ast.Compare) or name in _TRUTHS:
         return primary if _is_operand(place) else text
     if isinstance(call.func, ast.Name) and call.func.id == "int":
         return primary if name in _COUNTING else f"{primary}.long()"

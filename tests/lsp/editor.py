@@ -68,6 +68,7 @@ class Editor:
         self.environments: list[dict[str, Any]] = []
         self.changed: list[str] = []
         self.no_environment: list[str] = []
+        self.trying: list[bool] = []
         self.refreshes = 0
         self.versions: dict[Path, int] = {}
         features = dict(DEFAULT_CLIENT_FEATURES)
@@ -76,6 +77,7 @@ class Editor:
         features["graphbreak/status"] = lambda params: self.status.append((params.state, params.message))
         features["graphbreak/environment"] = lambda params: self.environments.append(_object(params))
         features["graphbreak/noEnvironment"] = lambda params: self.no_environment.append(params.message)
+        features["graphbreak/trying"] = lambda params: self.trying.append(params.trying)
         features["graphbreak/changed"] = lambda params: self.changed.append(params.uri)
         features[types.WORKSPACE_CODE_LENS_REFRESH] = self._refresh_lenses
         register_lsp_features(self.client, {name: _plain(feature) for name, feature in features.items()})

@@ -46,7 +46,7 @@ async def test_what_is_not_known_says_why(editor: Editor, tmp_path: Path) -> Non
     assert await _titles(editor, path) == ["not analysed: tracing waits for the command", "Trace now", "Edit inputs"]
     await editor.command("graphbreak.trace", path.as_uri())
     await editor.analysed(1)
-    assert (await _titles(editor, path))[0] == "not analysed: it is being traced"
+    assert (await _titles(editor, path))[0] == "tracing…"
     editor.analyser.release.set()
     await editor.shows(path, "6:4-6:12")
     assert await _titles(editor, path) == ["not analysed: nothing in this file calls it", "Trace now", "Edit inputs"]

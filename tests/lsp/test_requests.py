@@ -31,15 +31,17 @@ async def test_hover_says_why_in_markdown_over_the_very_expression(editor: Edito
     assert await editor.hover(tmp_path / "other.py", 3, 6) is None
 
 
-async def test_hover_on_a_caller_shows_its_cause_too(editor: Editor, tmp_path: Path) -> None:
+@pytest.mark.parametrize("extended", [False, True])
+async def test_hover_on_a_caller_shows_its_cause_too(editor: Editor, tmp_path: Path, extended: bool) -> None:
     (tmp_path / "helper.py").write_text(HELPER)
-    await editor.connect(tmp_path)
+    await editor.connect(tmp_path, offers=capabilities(extended=extended))
     editor.open(tmp_path / "a.py", CALLER)
     await editor.shows(tmp_path / "a.py", "4:4-4:17")
     hover = await editor.hover(tmp_path / "a.py", 4, 6)
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
-    assert hover.contents.value.index("Inherits") < hover.contents.value.index("Dynamo does not know")
+    assert hover.contents.value.index("Inherited graph break") < hover.contents.value.index("Dynamo does not know")
+    assert ("Inherits a graph break" in hover.contents.value) is not extended, "VS Code shows the squiggle's message right above"
 
 
 async def test_hover_is_plain_where_the_editor_knows_no_markdown(editor: Editor, tmp_path: Path) -> None:

@@ -50,6 +50,18 @@ async def test_a_title_says_what_a_trial_showed(editor: Editor, tmp_path: Path) 
     assert len([published for published in editor.published if published.uri == path.as_uri()]) == 1
 
 
+async def test_an_extension_is_told_when_fixes_are_tried_and_when_that_is_over(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, THREE)
+    await editor.shows(path, *ALL)
+    await until(lambda: editor.trying == [True])
+    let_in(editor, 20)
+    await until(lambda: editor.trying == [True, False], lambda: f"{editor.trying}")
+    (action,) = await editor.actions(path, span(0, 0, 9, 0), ["source.fixAll.graphbreak"])
+    assert action.edit is not None
+
+
 async def test_what_is_looked_at_comes_first(editor: Editor, tmp_path: Path) -> None:
     await editor.connect(tmp_path)
     path = tmp_path / "a.py"

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { BreaksTree } from "./breaksTree";
 import type { Explanations } from "./explanations";
+import type { Fixes } from "./fixes";
 import type { GraphPanel } from "./graphPanel";
 import { argumentsAtCursor, editInputs, type InputsArguments } from "./inputsEditor";
 import { type Choice, functionAt, functionNamed } from "./model/functions";
@@ -10,6 +11,7 @@ import type { Node } from "./model/tree";
 import * as notices from "./notices";
 import type { Pages } from "./pages";
 import { cursor } from "./places";
+import { chooseInterpreter } from "./pythonExtension";
 import { CANCEL, TRACE, TRACE_WORKSPACE } from "./protocol";
 import type { Reports } from "./reports";
 import { openSample } from "./sample";
@@ -25,6 +27,7 @@ export interface Parts {
   readonly graphs: GraphPanel;
   readonly pages: Pages;
   readonly explanations: Explanations;
+  readonly fixes: Fixes;
 }
 
 type Command = (...parameters: never[]) => unknown;
@@ -35,14 +38,11 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   return vscode.Disposable.from(...registrations);
 }
 
-function traceCommands({ server, reports, graphs }: Parts): Record<string, Command> {
+function traceCommands(parts: Parts): Record<string, Command> {
+  const { server, reports } = parts;
   return {
     traceFile: (uri?: string) => trace(server, typeof uri === "string" ? uri : cursor()?.uri),
-    traceFunction: async () => {
-      const choice = atCursor(reports);
-      await trace(server, choice?.report.uri ?? cursor()?.uri);
-      await (choice && graphs.show(choice));
-    },
+    traceFunction: (node?: Node) => traceFunction(parts, named(reports, node) ?? atCursor(reports)),
     traceAll: () => server.command(TRACE_WORKSPACE),
     cancelTrace: () => server.command(CANCEL),
     restartServer: () => server.restart(),
@@ -57,7 +57,7 @@ function showCommands({ reports, graphs, pages, explanations }: Parts): Record<s
   return {
     showGraphs: async (where?: string | Node, name?: string) => {
       const choice = await choose(reports, where, name);
-      return choice && graphs.show(choice);
+      return choice && graphs.show(choice.traced.uri, choice.traced.name);
     },
     explain: async (where?: string | Node, name?: string) => {
       const choice = await choose(reports, where, name);
@@ -70,17 +70,34 @@ function showCommands({ reports, graphs, pages, explanations }: Parts): Record<s
   };
 }
 
-function otherCommands({ context, log, breaks }: Parts): Record<string, Command> {
+function otherCommands({ context, log, breaks, fixes }: Parts): Record<string, Command> {
   return {
     showLogs: () => { log.show(true); },
     toggleBands: () => settings.setBands(!settings.bands()),
     openSettings: () => vscode.commands.executeCommand("workbench.action.openSettings", `@ext:${context.extension.id}`),
+    chooseInterpreter: () => chooseInterpreter(),
+    fixAll: async (node?: Node) => {
+      const uri = node?.target?.uri ?? cursor()?.uri;
+      await (uri === undefined ? notices.hint("Open a Python file to fix it.") : fixes.fixAll(vscode.Uri.parse(uri)));
+    },
     openSample: () => openSample(context),
     showMenu: () => showMenu(),
     groupByCause: () => { breaks.group("cause"); },
     groupByFile: () => { breaks.group("file"); },
     groupByFunction: () => { breaks.group("function"); },
   };
+}
+
+/** The function alone: where only it is marked for example calls, only those are run. Where it is not known yet, the server finds it. */
+async function traceFunction({ server, graphs }: Parts, choice: Choice | undefined): Promise<void> {
+  const at = cursor();
+  const uri = choice?.report.uri ?? at?.uri;
+  if (uri === undefined) {
+    return notices.hint("Open a Python file to trace a function of it.");
+  }
+  const answer = await server.command(TRACE, uri, choice?.traced.name ?? at?.line);
+  const name = choice?.traced.name ?? answer;
+  await (typeof name === "string" ? graphs.show(choice?.traced.uri ?? uri, name) : notices.hint("There is no compiled function in this file."));
 }
 
 async function trace(server: Server, uri: string | undefined): Promise<void> {
@@ -97,8 +114,12 @@ async function choose(reports: Reports, where: string | Node | undefined, name: 
   if (typeof where === "string" && name !== undefined) {
     return functionNamed(reports.all, vscode.Uri.parse(where).toString(), name) ?? pick(reports);
   }
-  const named = typeof where === "object" ? where.function : undefined;
-  return (named && functionNamed(reports.all, named.uri, named.name)) ?? atCursor(reports) ?? pick(reports);
+  return named(reports, where) ?? atCursor(reports) ?? pick(reports);
+}
+
+function named(reports: Reports, where: unknown): Choice | undefined {
+  const node = where as Node | undefined;
+  return node?.function && functionNamed(reports.all, node.function.uri, node.function.name);
 }
 
 async function pick(reports: Reports): Promise<Choice | undefined> {
@@ -127,6 +148,7 @@ async function showMenu(): Promise<void> {
     { label: "$(run-all) Trace workspace", command: "traceAll" },
     { label: "$(debug-stop) Cancel", command: "cancelTrace" },
     { label: "$(type-hierarchy-sub) Show graphs", command: "showGraphs" },
+    { label: "$(wand) Fix all safe breaks in this file", command: "fixAll" },
     { label: "$(paintcan) Toggle graph bands", command: "toggleBands" },
     { label: "$(output) Show logs", command: "showLogs" },
     { label: "$(debug-restart) Restart server", command: "restartServer" },

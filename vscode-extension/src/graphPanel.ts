@@ -27,8 +27,8 @@ export class GraphPanel implements vscode.Disposable {
     this.#subscription = reports.onDidChange(() => void this.#refresh());
   }
 
-  async show({ traced }: Choice): Promise<void> {
-    this.#shown = { uri: traced.uri, name: traced.name };
+  async show(uri: string, name: string): Promise<void> {
+    this.#shown = { uri, name };
     if (this.#panel === undefined) {
       this.#panel = this.#create();
       this.#panel.webview.html = this.#page(await this.#body());

@@ -5,6 +5,7 @@ import { Bands } from "./bands";
 import { BreaksTree } from "./breaksTree";
 import { registerCommands } from "./commands";
 import { Explanations } from "./explanations";
+import { Fixes } from "./fixes";
 import { GraphPanel } from "./graphPanel";
 import { MessagesChannel } from "./messagesChannel";
 import { Pages } from "./pages";
@@ -28,10 +29,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const graphs = new GraphPanel(reports, vscode.Uri.joinPath(context.extensionUri, "dist"));
   const pages = new Pages(server);
   const explanations = new Explanations(server, pages);
-  const commands = registerCommands({ context, log, server, reports, breaks, graphs, pages, explanations });
+  const fixes = new Fixes(server);
+  const commands = registerCommands({ context, log, server, reports, breaks, graphs, pages, explanations, fixes });
   const restart = (): void => { server.restartSoon(); };
   context.subscriptions.push(
-    log, messages, active, server, reports, breaks, graphs, pages, commands,
+    log, messages, active, server, reports, breaks, graphs, pages, fixes, commands,
     new Bands(reports),
     new Status(server, reports),
     active.onDidChange(restart),

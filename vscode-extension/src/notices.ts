@@ -2,12 +2,18 @@
 
 import * as vscode from "vscode";
 
+const CHOOSE = { "Choose Interpreter": "graphbreak.chooseInterpreter", "Show Logs": "graphbreak.showLogs" };
 const said = new Set<string>();
 
 /** No Python can run the server. Said again only when the setting is another one. */
 export async function noPython(setting: string): Promise<void> {
   const wrong = setting === "" ? "Graphbreak needs Python 3.10 or newer and found none." : `Graphbreak needs Python 3.10 or newer: ${setting} is not one.`;
-  await once(wrong, { "Choose Interpreter": "graphbreak.openSettings", "Show Logs": "graphbreak.showLogs" });
+  await once(wrong, CHOOSE);
+}
+
+/** There is no torch to trace with; the server says each such sentence once. */
+export async function noTorch(sentence: string): Promise<void> {
+  await ask(sentence, CHOOSE);
 }
 
 /** The server ended too often. */

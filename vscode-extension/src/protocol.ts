@@ -2,10 +2,15 @@
 
 export const STATUS = "graphbreak/status";
 export const ENVIRONMENT = "graphbreak/environment";
+export const NO_ENVIRONMENT = "graphbreak/noEnvironment";
+export const TRYING = "graphbreak/trying";
 export const CHANGED = "graphbreak/changed";
 export const REPORT = "graphbreak/report";
 export const EXPLAIN = "graphbreak/explain";
 export const RULE = "graphbreak/rule";
+
+/** The kind of the code action that applies every safe fix of a file. */
+export const FIX_ALL = "source.fixAll.graphbreak";
 
 /** Commands of the server. Those that the extension offers under a similar name are others, since a name can be registered once. */
 export const TRACE = "graphbreak.trace";

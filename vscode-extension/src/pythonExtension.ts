@@ -2,6 +2,7 @@
 
 import { PythonExtension } from "@vscode/python-extension";
 import * as vscode from "vscode";
+import { SECTION, settings } from "./settings";
 
 const ID = "ms-python.python";
 const NOTHING_SELECTED = "DEFAULT_PYTHON";
@@ -13,8 +14,18 @@ export class ActiveEnvironment implements vscode.Disposable {
   readonly onDidChange = this.#changed.event;
   #api: Promise<PythonExtension | undefined> | undefined;
   #subscription: vscode.Disposable | undefined;
+  readonly #installed: vscode.Disposable;
 
-  constructor(private readonly log: vscode.LogOutputChannel) {}
+  constructor(private readonly log: vscode.LogOutputChannel) {
+    let known = isInstalled();
+    this.#installed = vscode.extensions.onDidChange(() => {
+      if (known !== isInstalled()) {
+        known = !known;
+        this.#api = undefined;
+        this.#changed.fire();
+      }
+    });
+  }
 
   /** The interpreter of the selected environment, or undefined where none is selected. */
   async interpreter(scope?: vscode.Uri): Promise<string | undefined> {
@@ -23,6 +34,7 @@ export class ActiveEnvironment implements vscode.Disposable {
 
   dispose(): void {
     this.#subscription?.dispose();
+    this.#installed.dispose();
     this.#changed.dispose();
   }
 
@@ -37,7 +49,7 @@ export class ActiveEnvironment implements vscode.Disposable {
   }
 
   async #connect(): Promise<PythonExtension | undefined> {
-    if (vscode.extensions.getExtension(ID) === undefined) {
+    if (!isInstalled()) {
       return undefined;
     }
     try {
@@ -49,4 +61,17 @@ export class ActiveEnvironment implements vscode.Disposable {
       return undefined;
     }
   }
+}
+
+/** Lets the user choose: in the Python extension, unless that is not there or our own setting goes before its choice. */
+export async function chooseInterpreter(): Promise<void> {
+  if (isInstalled() && settings.interpreter() === "") {
+    await vscode.commands.executeCommand("python.setInterpreter");
+  } else {
+    await vscode.commands.executeCommand("workbench.action.openSettings", `${SECTION}.interpreter`);
+  }
+}
+
+function isInstalled(): boolean {
+  return vscode.extensions.getExtension(ID) !== undefined;
 }

@@ -6,7 +6,7 @@ import { launch } from "./model/launch";
 import { MOST_RESTARTS, Restarts } from "./model/restarts";
 import type { MessagesChannel } from "./messagesChannel";
 import * as notices from "./notices";
-import { CHANGED, ENVIRONMENT, type Environment, STATUS, type Status } from "./protocol";
+import { CHANGED, ENVIRONMENT, type Environment, NO_ENVIRONMENT, STATUS, type Status, TRYING } from "./protocol";
 import type { Pythons } from "./pythons";
 import { settings } from "./settings";
 
@@ -18,10 +18,13 @@ export class Server implements vscode.Disposable {
   readonly #states = new vscode.EventEmitter<ServerState>();
   readonly #statuses = new vscode.EventEmitter<Status>();
   readonly #environments = new vscode.EventEmitter<Environment>();
+  readonly #trials = new vscode.EventEmitter<boolean>();
   readonly #changes = new vscode.EventEmitter<void>();
   readonly onState = this.#states.event;
   readonly onStatus = this.#statuses.event;
   readonly onEnvironment = this.#environments.event;
+  /** Whether fixes are being tried in the background. */
+  readonly onTrying = this.#trials.event;
   readonly onChanged = this.#changes.event;
   readonly #restarts = new Restarts();
   #client: ServerClient | undefined;
@@ -73,7 +76,7 @@ export class Server implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const emitter of [this.#states, this.#statuses, this.#environments, this.#changes]) {
+    for (const emitter of [this.#states, this.#statuses, this.#environments, this.#trials, this.#changes]) {
       emitter.dispose();
     }
   }
@@ -130,7 +133,9 @@ export class Server implements vscode.Disposable {
     });
     client.onNotification(STATUS, (status: Status) => { this.#statuses.fire(status); });
     client.onNotification(ENVIRONMENT, (environment: Environment) => { this.#environments.fire(environment); });
+    client.onNotification(TRYING, ({ trying }: { trying: boolean }) => { this.#trials.fire(trying); });
     client.onNotification(CHANGED, () => { this.#changes.fire(); });
+    client.onNotification(NO_ENVIRONMENT, ({ message }: { message: string }) => void notices.noTorch(message));
     return client;
   }
 

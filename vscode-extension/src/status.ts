@@ -1,7 +1,7 @@
 /** One entry in the status bar, and the language status of Python files. */
 
 import * as vscode from "vscode";
-import { type Facts, environmentWords, type State, statusMarkdown, statusWords, torchWords } from "./model/statusWords";
+import { environmentWords, type Facts, type State, statusMarkdown, STATUS_COMMANDS, statusWords, torchWords } from "./model/statusWords";
 import { breakCount } from "./model/tree";
 import type { Environment, Status as TraceStatus } from "./protocol";
 import type { Reports } from "./reports";
@@ -17,6 +17,7 @@ export class Status implements vscode.Disposable {
   readonly #tracing = new Set<string>();
   #server: ServerState = "starting";
   #failure: string | undefined;
+  #trying = false;
   #environment: Environment | undefined;
 
   constructor(server: Server, private readonly reports: Reports) {
@@ -30,6 +31,7 @@ export class Status implements vscode.Disposable {
       server.onState((state) => { this.#served(state); }),
       server.onStatus((status) => { this.#traced(status); }),
       server.onEnvironment((environment) => { this.#environment = environment; this.#show(); }),
+      server.onTrying((trying) => { this.#trying = trying; this.#show(); }),
       reports.onDidChange(() => { this.#show(); }),
       vscode.window.onDidChangeActiveTextEditor(() => { this.#show(); }),
     ];
@@ -44,6 +46,7 @@ export class Status implements vscode.Disposable {
     this.#server = state;
     this.#tracing.clear();
     this.#failure = undefined;
+    this.#trying = false;
     this.#show();
   }
 
@@ -74,13 +77,13 @@ export class Status implements vscode.Disposable {
     const functions = this.reports.all.flatMap((report) => report.functions);
     const traced = functions.filter(({ outcome }) => outcome === "traced").length;
     const breaks = breakCount(this.reports.all);
-    this.#draw({ state, message: this.#failure ?? "", environment, breaks, traced, notTraced: functions.length - traced });
+    this.#draw({ state, message: this.#failure ?? "", environment, breaks, traced, notTraced: functions.length - traced, trying: this.#trying });
   }
 
   #draw(facts: Facts): void {
     const words = statusWords(facts);
     this.#bar.text = words.bar;
-    this.#bar.tooltip = new vscode.MarkdownString(statusMarkdown(words));
+    this.#bar.tooltip = tooltip(statusMarkdown(words, facts.state));
     this.#bar.backgroundColor = words.severity === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${words.severity}Background`);
     this.#trace.text = words.headline;
     this.#trace.busy = facts.state === "tracing" || facts.state === "starting";
@@ -97,6 +100,12 @@ export class Status implements vscode.Disposable {
     this.#environmentItem.text = environment === undefined ? "Not traced yet" : torchWords(environment);
     this.#environmentItem.detail = environmentWords(environment).slice(1).join(" · ");
   }
+}
+
+function tooltip(markdown: string): vscode.MarkdownString {
+  const text = new vscode.MarkdownString(markdown);
+  text.isTrusted = { enabledCommands: STATUS_COMMANDS };
+  return text;
 }
 
 function severity(of: "plain" | "warning" | "error"): vscode.LanguageStatusSeverity {

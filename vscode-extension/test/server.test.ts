@@ -30,7 +30,7 @@ void test("a server that ran for long, or that the user started, begins anew", (
 });
 
 void test("the server gets what it knows", () => {
-  const all = { run: "onType", interpreter: "", importStrategy: "useBundled", timeout: 5, ignore: [], severity: { caller: "off" }, lens: { enable: false }, bands: { enable: true }, trace: { server: "off" } };
-  assert.deepEqual(forServer(all, undefined), { run: "onType", timeout: 5, ignore: [], severity: { caller: "off" }, lens: false });
+  const all = { run: "onType", interpreter: "", importStrategy: "useBundled", timeout: 5, device: "cpu", sandbox: { network: true }, ignore: [], severity: { caller: "off" }, lens: { enable: false }, bands: { enable: true }, trace: { server: "off" } };
+  assert.deepEqual(forServer(all, undefined), { run: "onType", timeout: 5, device: "cpu", sandbox: { network: true }, ignore: [], severity: { caller: "off" }, lens: false });
   assert.deepEqual(forServer({}, "/env/bin/python"), { interpreter: "/env/bin/python" });
 });

@@ -8,22 +8,27 @@ import { environmentWords, type Facts, statusMarkdown, statusWords } from "../sr
 import { baseName, shortened } from "../src/model/words";
 import { FILE, report, traced } from "./reports";
 
-const FACTS: Facts = { state: "idle", message: "", environment: report().environment, breaks: 2, traced: 3, notTraced: 1 };
+const FACTS: Facts = { state: "idle", message: "", environment: report().environment, breaks: 2, traced: 3, notTraced: 1, trying: false };
 
 void test("the status bar", () => {
   assert.match(statusWords(FACTS).bar, /2 graph breaks$/);
   assert.match(statusWords({ ...FACTS, breaks: 0 }).bar, /1 not analysed$/);
   assert.match(statusWords({ ...FACTS, breaks: 0, notTraced: 0 }).bar, /No graph breaks$/);
   assert.match(statusWords({ ...FACTS, breaks: 0, traced: 0, notTraced: 0 }).bar, /Graphbreak$/);
+  const bare: Facts = { ...FACTS, environment: { python: null, torch: null, device: null, sandbox: [], notes: [] }, breaks: 0, traced: 0 };
+  assert.match(statusWords(bare).bar, /No torch$/);
+  assert.match(statusWords({ ...bare, traced: 1 }).bar, /1 not analysed$/);
   assert.equal(statusWords({ ...FACTS, state: "stopped" }).severity, "error");
   assert.equal(statusWords({ ...FACTS, state: "failed", message: "why" }).headline, "why");
+  assert.equal(statusWords({ ...FACTS, trying: true }).headline, "2 graph breaks · trying fixes");
   assert.match(statusWords({ ...FACTS, state: "restricted" }).headline, /nothing of it is run/);
 });
 
 void test("the environment", () => {
   assert.deepEqual(environmentWords(report().environment), ["torch 2.13.0 · cpu · Python 3.11.7", "Sandbox: own process only"]);
   assert.deepEqual(environmentWords({ python: "", torch: "", device: "", sandbox: ["no network"], notes: ["A note."] }), ["no torch", "Sandbox: no network", "A note."]);
-  assert.match(statusMarkdown(statusWords(FACTS)), /torch 2\\\.13\\\.0/);
+  assert.match(statusMarkdown(statusWords(FACTS), "idle"), /torch 2\\\.13\\\.0/);
+  assert.match(statusMarkdown(statusWords(FACTS), "tracing"), /\[Cancel\]\(command:graphbreak\.cancelTrace\)/);
 });
 
 void test("the hover's sentence for the command line becomes a link", () => {

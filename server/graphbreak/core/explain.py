@@ -68,13 +68,18 @@ def _why(reason: Reason) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def hover_markdown(diagnostic: Diagnostic, page_summary: str = "") -> str:
+def hover_markdown(diagnostic: Diagnostic, page_summary: str = "", *, told: bool = False) -> str:
     """What a hover shows for one diagnostic. Text that came from the user's program is escaped; nothing in it can be a command.
-    `page_summary` is Markdown of our own on the kind of break."""
+
+    `page_summary` is Markdown of our own on the kind of break. `told`: the message is shown right above already.
+    """
     title = {Kind.BREAK: "Graph break", Kind.SKIPPED: "Graph break, function runs eagerly", Kind.CALLER: "Inherited graph break"}
     title |= {Kind.INTENDED: "Intended graph break", Kind.RAISED: "Raised", Kind.RECOMPILE: "Recompiled", Kind.NOT_ANALYSED: "Not analysed"}
     title |= {Kind.UNUSED_IGNORE: "Unused ignore"}
-    parts = [f"**{title[diagnostic.kind]}** `{diagnostic.code}`", escaped(_in_full(diagnostic))]
+    parts = [f"**{title[diagnostic.kind]}** `{diagnostic.code}`"]
+    text = _in_full(diagnostic)
+    if not told or text.rstrip(".") != diagnostic.message.rstrip("."):
+        parts.append(escaped(text))
     if diagnostic.hints:
         parts.append("**Hints**\n\n" + "\n".join(f"- {escaped(hint)}" for hint in diagnostic.hints))
     if page_summary:

@@ -41,7 +41,7 @@ class Analyses:
         bar = None if run.background else session.progress.begin(f"Graphbreak: {os.path.basename(run.path)}", run.cancel)
         session.trials.pause()
         session.extension.status(run.path, "tracing")
-        session.extension.refresh_lenses()
+        self._tell_lenses(run.path)
         state, message = "idle", ""
         try:
             request = self.request(source, unmarked=run.unmarked, only=run.only)
@@ -55,7 +55,7 @@ class Analyses:
             if bar is not None:
                 bar.end()
             session.extension.status(run.path, state, message)
-            session.extension.refresh_lenses()
+            self._tell_lenses(run.path)
 
     async def explain(self, path: str, name: str, details: list[str]) -> Explanation:
         """PyTorch's own report on a function of a file. What goes wrong is a sentence in it."""
@@ -108,6 +108,11 @@ class Analyses:
             run_unmarked=unmarked or session.entries.is_entry(source.path),
             only=only,
         )
+
+    def _tell_lenses(self, path: str) -> None:
+        """Lenses say that a trace goes on only where nothing is known; what it finds is told when it is taken in."""
+        if path not in self._session.results.reports:
+            self._session.extension.refresh_lenses()
 
     def _accept(self, run: Run, request: AnalysisRequest, report: Report) -> None:
         session = self._session

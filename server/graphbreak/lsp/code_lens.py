@@ -76,7 +76,7 @@ def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found
         where = [ls.session.converter.uri(function.path), function.name]
         yield types.Command(title, SHOW_GRAPHS, arguments=where) if extended else types.Command(title, TRACE, arguments=[uri])
     if not shown:
-        reason = lens.title(found[0]) if found and trusted else lens.not_analysed(_reason(ls, document.path, trusted))
+        reason = lens.title(found[0]) if found and trusted else _unknown(ls, document.path, trusted)
         yield types.Command(reason, "") if extended else types.Command(reason, TRACE, arguments=[uri])
     if not extended:
         return
@@ -95,13 +95,13 @@ def _intended(ls: GraphbreakServer, function: FunctionResult) -> int:
     return sum(diagnostic.kind is Kind.INTENDED and function.name in diagnostic.functions for diagnostic in found)
 
 
-def _reason(ls: GraphbreakServer, path: str, trusted: bool) -> str:
+def _unknown(ls: GraphbreakServer, path: str, trusted: bool) -> str:
     """Why nothing is known of a mark at all."""
     if not trusted:
-        return "the workspace is not trusted"
+        return lens.not_analysed("the workspace is not trusted")
     if ls.session.runs.is_running(path):
-        return "it is being traced"
-    return "tracing waits for the command" if ls.session.configuration.of(path).run == MANUAL else "not traced yet"
+        return "tracing…"
+    return lens.not_analysed("tracing waits for the command" if ls.session.configuration.of(path).run == MANUAL else "not traced yet")
 
 
 def _edit(document: Document, mark: Mark, found: Sequence[FunctionResult]) -> list[object]:

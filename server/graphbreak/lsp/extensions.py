@@ -37,6 +37,9 @@ ENVIRONMENT = "graphbreak/environment"
 NO_ENVIRONMENT = "graphbreak/noEnvironment"
 """Notification to the same clients, in place of a message: `{"message"}`, why there is no torch to trace with; each sentence once."""
 
+TRYING = "graphbreak/trying"
+"""Notification to the same clients: `{"trying": bool}`: fixes are being tried in the background, or not any more."""
+
 CHANGED = "graphbreak/changed"
 """Notification to the same clients: `{"uri"}` of an entry document of which something else is known now."""
 

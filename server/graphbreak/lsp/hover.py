@@ -14,6 +14,7 @@ from ..core.source import Span
 from ..rules import page, page_named
 from .connection import GraphbreakServer
 from .convert import to_path
+from .diagnostics import is_library_cause
 
 _MOST_FUNCTIONS = 3
 _RULE = "\n\n---\n\n"
@@ -32,8 +33,9 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
     if not here:
         return None
     here.sort(key=lambda d: _size(ls, d))
+    told = set() if not ls.session.extension.shows_messages else {id(d) for d in here if not is_library_cause(d)}
     text = _RULE.join(
-        hover_markdown(diagnostic, _page_summary(diagnostic)) + _inputs(ls, diagnostic, document.path)
+        hover_markdown(diagnostic, _page_summary(diagnostic), told=id(diagnostic) in told) + _inputs(ls, diagnostic, document.path)
         for diagnostic in _with_causes(ls, here)
     )
     return types.Hover(_content(ls, text), converter.to_range(document.path, here[0].span))

@@ -10,7 +10,7 @@ from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 
 from ..core.findings import Environment, Report
-from .extensions import CHANGED, COMMANDS_CAPABILITY, ENVIRONMENT, NO_ENVIRONMENT, STATUS, STATUS_CAPABILITY
+from .extensions import CHANGED, COMMANDS_CAPABILITY, ENVIRONMENT, NO_ENVIRONMENT, STATUS, STATUS_CAPABILITY, TRYING
 
 
 def environment_object(environment: Environment) -> dict[str, object]:
@@ -26,11 +26,17 @@ class Extension:
         self._uri = uri
         self._told: dict[str, Report | None] = {}
         self._refreshing: asyncio.Task[None] | None = None
+        self._trying = False
 
     @property
     def has_commands(self) -> bool:
         """Whether it has the commands that lenses may name."""
         return self._offers(COMMANDS_CAPABILITY)
+
+    @property
+    def shows_messages(self) -> bool:
+        """Whether its hovers begin with the messages of the squiggles, whatever we add."""
+        return self._offers(STATUS_CAPABILITY)
 
     @property
     def shows_status(self) -> bool:
@@ -40,6 +46,12 @@ class Extension:
     def no_environment(self, sentence: str) -> None:
         """There is no torch to trace with: it says so, with what can be done about it."""
         self._notify(NO_ENVIRONMENT, {"message": sentence})
+
+    def trying(self, trying: bool) -> None:
+        """Fixes are being tried, or not any more; told when it changes."""
+        if trying is not self._trying:
+            self._trying = trying
+            self._notify(TRYING, {"trying": trying})
 
     def status(self, path: str, state: str, message: str = "") -> None:
         """An analysis began or ended."""

@@ -171,11 +171,13 @@ class Trials:
     def _start(self, entry: str, key: Key, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._running[task] = (entry, key)
+        self._session.extension.trying(True)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]
         self._pump()
+        self._session.extension.trying(bool(self._running))
 
     async def _try(self, entry: str, work: Work, diagnostic: Diagnostic, fix: Fix) -> None:
         try:

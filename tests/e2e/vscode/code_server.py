@@ -10,7 +10,8 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 VERSION = "4.139.1"
@@ -20,6 +21,7 @@ ENTRY = HOME / "node_modules" / "code-server" / "out" / "node" / "entry.js"
 
 QUIET = {
     "workbench.startupEditor": "none",
+    "workbench.colorTheme": "Default Dark Modern",
     "chat.disableAIFeatures": True,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "telemetry.telemetryLevel": "off",
@@ -41,17 +43,16 @@ MARK = "GRAPHBREAK_E2E"
 class CodeServer:
     """One running editor."""
 
-    def __init__(
-        self, folder: Path, vsix: Path, settings: Mapping[str, object], *, trust: bool = False, variables: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, folder: Path, packages: Sequence[Path], settings: Mapping[str, object], *, trust: bool = False) -> None:
         self.mark = f"{MARK}={folder.name}-{time.monotonic_ns()}"
         self._data, self._extensions = folder / "data", folder / "extensions"
-        self._variables = {**os.environ, "HOME": str(folder / "home"), **(variables or {}), MARK: self.mark.partition("=")[2]}
+        self._variables = {**os.environ, "HOME": str(folder / "home"), MARK: self.mark.partition("=")[2]}
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH"):
             self._variables.pop(name, None)
         (folder / "home").mkdir(parents=True, exist_ok=True)
-        self._configure(settings)
-        self._run("--install-extension", str(vsix))
+        self._settings = {**QUIET, **settings}
+        self.set()
+        self._run(*(option for package in packages for option in ("--install-extension", str(package))))
         self.port = _free_port()
         options = [] if trust else ["--disable-workspace-trust"]
         command = [
@@ -69,16 +70,20 @@ class CodeServer:
         )
         self._wait_until_up()
 
-    def _configure(self, settings: Mapping[str, object]) -> None:
-        """Write the settings: the user's, and those of the machine, where code-server looks for paths."""
+    def set(self, **settings: object) -> None:
+        """Write the settings, these on top: the user's, and those of the machine, where code-server looks for paths.
+
+        An editor that runs takes them over. `__` stands for the dot in a name.
+        """
+        self._settings |= {name.replace("__", "."): value for name, value in settings.items()}
         for scope in ("User", "Machine"):
             file = self._data / scope / "settings.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps({**QUIET, **settings}))
+            file.write_text(json.dumps(self._settings))
 
-    def url(self, folder: Path) -> str:
-        """Where the editor shows a folder."""
-        return f"http://127.0.0.1:{self.port}/?folder={folder}"
+    def url(self, place: Path) -> str:
+        """Where the editor shows a folder, or a workspace of several."""
+        return f"http://127.0.0.1:{self.port}/?{'workspace' if place.suffix == '.code-workspace' else 'folder'}={place}"
 
     def processes(self) -> dict[int, str]:
         """What the editor has started and what these have, in whatever process group."""
@@ -95,11 +100,11 @@ class CodeServer:
 
     def pythons(self) -> dict[int, str]:
         """The server and the workers among them."""
-        return {pid: command for pid, command in self.processes().items() if "run_server.py" in command or "graphbreak/worker" in command}
+        return {pid: command for pid, command in self.processes().items() if _is_server(command) or "graphbreak/worker" in command}
 
-    def servers(self) -> list[int]:
+    def servers(self) -> dict[int, str]:
         """The language servers."""
-        return [pid for pid, command in self.pythons().items() if "run_server.py" in command]
+        return {pid: command for pid, command in self.pythons().items() if _is_server(command)}
 
     def kill(self) -> None:
         """As a machine does that runs out of memory: nothing of the editor gets to say goodbye."""
@@ -145,6 +150,18 @@ def chromium() -> str | None:
         or shutil.which("google-chrome")
         or shutil.which("chromium-browser")
     )
+
+
+def pack(folder: Path, target: Path) -> Path:
+    """A package of an extension that is written down as it is."""
+    with zipfile.ZipFile(target, "w") as package:
+        for file in sorted(folder.iterdir()):
+            package.write(file, f"extension/{file.name}")
+    return target
+
+
+def _is_server(command: str) -> bool:
+    return "run_server.py" in command or "-m graphbreak server" in command
 
 
 def _send(pid: int, number: int) -> None:

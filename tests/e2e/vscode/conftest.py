@@ -1,4 +1,4 @@
-"""The built package, a browser and an editor. All of it is made once for the module and gone at its end."""
+"""The built package, a browser and an editor. All of it is made once for these tests and gone at their end."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from .code_server import CodeServer, chromium
+from .code_server import CodeServer, chromium, pack
 from .workbench import Workbench, eventually
 
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "build" / "e2e"
+OTHERS = Path(__file__).parent / "extensions"
 QUIET_BROWSER = [
     "--no-sandbox",
     "--disable-gpu",
@@ -41,10 +42,12 @@ def scale(x):
 scale(torch.randn(8, 16))
 """
 
+BREAKING = CLEAN.replace("    return", '    print("mid")\n    return')
+
 OpenEditor = Callable[..., AbstractContextManager[tuple[CodeServer, Workbench]]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def packaged() -> tuple[Path, str]:
     """The package and what was said while it was built."""
     built = subprocess.run(
@@ -54,7 +57,7 @@ def packaged() -> tuple[Path, str]:
     return ROOT / "build" / "graphbreak.vsix", built.stdout + built.stderr
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Chromium. A machine that cannot have it skips these tests, and says so; continuous integration fails."""
     setup = subprocess.run(
@@ -72,14 +75,23 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def open_editor(packaged: tuple[Path, str], browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> OpenEditor:
-    """Opens an editor on a folder, and leaves nothing of it behind."""
+    """Opens an editor on a folder, `beside` with further extensions of ours, and leaves nothing of it behind."""
 
     @contextmanager
-    def opened(folder: Path, settings: Mapping[str, object], *, trust: bool = False) -> Iterator[tuple[CodeServer, Workbench]]:
-        editor = CodeServer(tmp_path_factory.mktemp("editor"), packaged[0], settings, trust=trust)
-        page = browser.new_page(viewport={"width": 1280, "height": 800})
+    def opened(
+        folder: Path,
+        settings: Mapping[str, object],
+        *,
+        trust: bool = False,
+        beside: Sequence[str] = (),
+        size: tuple[int, int] = (1280, 800),
+    ) -> Iterator[tuple[CodeServer, Workbench]]:
+        place = tmp_path_factory.mktemp("editor")
+        others = [pack(OTHERS / name, place / f"{name}.vsix") for name in beside]
+        editor = CodeServer(place, [packaged[0], *others], settings, trust=trust)
+        page = browser.new_page(viewport={"width": size[0], "height": size[1]})
         page.set_default_timeout(60_000)
         workbench = Workbench(page, PICTURES)
         try:
@@ -96,7 +108,7 @@ def open_editor(packaged: tuple[Path, str], browser: Browser, tmp_path_factory: 
     return opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as a user has it: programs, and an environment with torch."""
     folder = tmp_path_factory.mktemp("project") / "examples"
@@ -109,7 +121,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def window(open_editor: OpenEditor, examples: Path) -> Iterator[tuple[CodeServer, Workbench]]:
     """An editor on the examples, without any setting of ours."""
-    with open_editor(examples, {"workbench.colorTheme": "Default Dark Modern"}) as opened:
+    with open_editor(examples, {}) as opened:
         yield opened
 
 

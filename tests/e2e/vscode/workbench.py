@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,9 @@ from playwright.sync_api import Error, FrameLocator, Page
 T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds: a first trace imports torch."""
+
+IN_README = {f"{name}-{theme}" for name in ("hover", "bands", "graphs", "fixes") for theme in ("dark", "light")}
+"""The pictures that the README shows. They are copied to the folder that the variable GRAPHBREAK_PICTURES names."""
 
 
 def eventually(what: str, ask: Callable[[], T], timeout: float = PATIENCE) -> T:
@@ -39,11 +44,23 @@ class Workbench:
         self.page.goto(url)
         self.page.wait_for_selector(".monaco-workbench .part.statusbar", timeout=60_000)
 
+    def reload(self) -> None:
+        """Load it again, as with F5."""
+        self.page.reload()
+        self.page.wait_for_selector(".monaco-workbench .part.statusbar", timeout=60_000)
+
+    def close(self) -> None:
+        """Close the window as a user does."""
+        self.page.close(run_before_unload=True)
+
     def picture(self, name: str) -> None:
         """Keep what is on the screen."""
         self._pictures.mkdir(parents=True, exist_ok=True)
         self.page.evaluate(_STILL)
-        self.page.screenshot(path=str(self._pictures / f"{name}.png"))
+        file = self._pictures / f"{name}.png"
+        self.page.screenshot(path=str(file))
+        if name in IN_README and (folder := os.environ.get("GRAPHBREAK_PICTURES")):
+            shutil.copy(file, folder)
 
     def open_file(self, name: str) -> None:
         """Open a file by its name, as with Ctrl+P."""
@@ -54,20 +71,24 @@ class Workbench:
         self.page.wait_for_selector(".editor-group-container.active .view-lines .view-line")
 
     def command(self, title: str) -> None:
-        """Run a command of the palette by its title."""
+        """Run a command of the palette by its title. By the keyboard: while the list is still being sorted, a click may hit another one."""
         self._quick_input("F1", f">{title}")
-        self.pick(title)
+        eventually(title, lambda: self._focus(title))
+        self.page.keyboard.press("Enter")
+
+    def _focus(self, title: str) -> bool:
+        focused = str(self.page.evaluate(_FOCUSED))
+        if focused and not focused.startswith(title):
+            self.page.keyboard.press("ArrowDown")
+        return focused.startswith(title)
 
     def pick(self, label: str) -> None:
         """Choose the row of the open list that begins so."""
         self.page.locator(f'.quick-input-widget .monaco-list-row[aria-label^="{label}"]').first.click()
 
-    def theme(self, name: str) -> None:
-        """Choose a colour theme by its label. The list shows each as it is passed, so it must be the one that is accepted."""
-        self.command("Preferences: Color Theme")
-        self.page.locator(".quick-input-widget input.input").first.fill(name)
-        self.pick(name)
-        self.page.wait_for_selector(".quick-input-widget", state="hidden")
+    def theme(self, kind: str) -> None:
+        """Wait until the colours are of a kind: `vs`, `vs-dark`, `hc-black`."""
+        self.page.wait_for_selector(f".monaco-workbench.{kind}")
 
     def _quick_input(self, key: str, text: str) -> None:
         self.page.keyboard.press("Escape")
@@ -97,13 +118,13 @@ class Workbench:
 
     def lines(self) -> list[str]:
         """The visible source lines of the active editor."""
-        return self._texts(".editor-group-container.active .view-lines .view-line")
+        return self.texts(".editor-group-container.active .view-lines .view-line")
 
     def squiggles(self, level: str = "warning") -> list[tuple[str, float, float]]:
         """Each squiggle: the text of its line, and the columns where it begins and ends (from 0, measured in pixels)."""
         return [(text, start, end) for text, start, end in self.page.evaluate(_SQUIGGLES, level)]
 
-    def _texts(self, selector: str) -> list[str]:
+    def texts(self, selector: str) -> list[str]:
         """The texts of all such elements, from top to bottom. Read at once: what is there may be gone in a moment."""
         return [str(text) for text in self.page.evaluate(_TEXTS, selector)]
 
@@ -123,7 +144,7 @@ class Workbench:
 
     def lenses(self) -> list[str]:
         """The code lenses, each row as one text."""
-        return self._texts(".codelens-decoration")
+        return self.texts(".codelens-decoration")
 
     def click_lens(self, title: str) -> None:
         """Click a link of a lens."""
@@ -142,15 +163,23 @@ class Workbench:
 
     def status(self) -> str:
         """The text of our entry in the status bar."""
-        return " ".join(self._texts('.statusbar-item[id*="graphbreak"]')).strip()
+        return " ".join(self.texts('.statusbar-item[id*="graphbreak"]')).strip()
 
     def notifications(self) -> list[str]:
         """The notices on the screen."""
-        return self._texts(".notifications-toasts .notification-list-item-message")
+        return self.texts(".notifications-toasts .notification-list-item-message")
+
+    def press(self, button: str) -> None:
+        """Press a button of a notice."""
+        self.page.locator(".notifications-toasts .monaco-button", has_text=button).first.click()
+
+    def output(self, text: str) -> bool:
+        """Whether the output channel that is shown has a line with this text."""
+        return self.page.locator(".part.panel .view-line", has_text=text).count() > 0
 
     def tree(self) -> list[str]:
         """The rows of the tree *Graph breaks*."""
-        return self._texts('.pane-body .monaco-list[aria-label*="Graph breaks"] .monaco-list-row')
+        return self.texts('.pane-body .monaco-list[aria-label*="Graph breaks"] .monaco-list-row')
 
     def webview(self) -> FrameLocator:
         """The content of the graph view."""
@@ -195,6 +224,8 @@ _STILL = """
   .filter((animation) => animation.effect?.getComputedTiming().endTime !== Infinity)
   .map((animation) => animation.finished.catch(() => undefined)))
 """
+
+_FOCUSED = "() => document.querySelector('.quick-input-widget .monaco-list-row.focused')?.getAttribute('aria-label') ?? ''"
 
 _BANDS = """
 () => [...document.querySelectorAll('.view-overlays .cdr')]

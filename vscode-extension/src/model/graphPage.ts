@@ -5,7 +5,7 @@ import type { Chain, EagerLink, GraphLink, OperationsOfLine, Reason } from "./ch
 import { graphStyle } from "./graphStyle";
 import { torchWords } from "./statusWords";
 import { summary } from "./tree";
-import { count } from "./words";
+import { count, origin } from "./words";
 
 export interface Drawn {
   readonly traced: TracedFunction;
@@ -34,7 +34,7 @@ export function frame(content: string, script: string, nonce: string): string {
 
 export function body(name: string, drawn: Drawn | undefined): string {
   if (drawn === undefined) {
-    return `<header><h1>${escape(name)}</h1><p>Nothing is known of this function. ${button("trace", "Trace it")}</p></header>`;
+    return `<header><h1>${escape(name)}</h1><p>Nothing is known of this function yet. ${button("trace", "Trace it")}</p></header>`;
   }
   const { traced, report, chain } = drawn;
   const links = chain.links.map((link) => (link.type === "graph" ? graph(link) : eager(link)));
@@ -44,7 +44,7 @@ export function body(name: string, drawn: Drawn | undefined): string {
 }
 
 function header(traced: TracedFunction, report: Report): string {
-  const inputs = traced.inputs.map(({ summary: text, source }) => `<code>${escape(text)}</code> <span>(from ${escape(source)})</span>`).join("<br>");
+  const inputs = traced.inputs.map(({ summary: text, source }) => `<code>${escape(text)}</code> <span>(${escape(origin(source))})</span>`).join("<br>");
   return `<header>
 <h1>${place(traced.uri, traced.line, 0, escape(traced.name))}</h1>
 <p class="facts">${escape(summary(traced))} · ${escape(count(traced.ops, "operation"))}${traced.fullgraph ? " · fullgraph" : ""} · ${escape(torchWords(report.environment))}</p>

@@ -1,6 +1,6 @@
 /** The settings that go to the server: those it knows, without what is only for the editor. */
 
-const FOR_SERVER = ["run", "timeout", "ignore", "severity"] as const;
+const FOR_SERVER = ["run", "timeout", "device", "sandbox", "tryFixes", "ignore", "severity"] as const;
 
 /** The answer to `workspace/configuration` for one folder. An interpreter is only sent where somebody has named one. */
 export function forServer(settings: Readonly<Record<string, unknown>>, interpreter: string | undefined): Record<string, unknown> {

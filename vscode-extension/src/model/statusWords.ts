@@ -13,6 +13,8 @@ export interface Facts {
   /** Functions that were traced, and those that were not. */
   readonly traced: number;
   readonly notTraced: number;
+  /** Fixes are being tried in the background. */
+  readonly trying: boolean;
 }
 
 export interface Words {
@@ -38,8 +40,19 @@ export function statusWords(facts: Facts): Words {
     case "restricted":
       return { bar: `$(shield) ${NAME}`, severity: "plain", headline: "Restricted workspace: nothing of it is run", details };
     case "idle":
-      return { bar: `$(type-hierarchy-sub) ${idle(facts)}`, severity: "plain", headline: idle(facts), details };
+      return lacksTorch(facts)
+        ? { bar: "$(warning) No torch", severity: "warning", headline: "No Python with torch", details }
+        : { bar: `$(${facts.trying ? "beaker" : "type-hierarchy-sub"}) ${idle(facts)}`, severity: "plain", headline: headline(facts), details };
   }
+}
+
+function headline(facts: Facts): string {
+  return facts.trying ? `${idle(facts)} · trying fixes` : idle(facts);
+}
+
+/** Nothing was traced, and this is why. */
+function lacksTorch({ environment, traced, notTraced }: Facts): boolean {
+  return environment !== undefined && !environment.torch && traced === 0 && notTraced > 0;
 }
 
 /** Never clean when nothing ran. */
@@ -70,7 +83,20 @@ export function sandboxWords(environment: Environment): string {
   return environment.sandbox.length === 0 ? "Sandbox: own process only" : `Sandbox: ${environment.sandbox.join(", ")}`;
 }
 
-/** The details as Markdown for a tooltip. */
-export function statusMarkdown(words: Words): string {
-  return [`**${NAME}** · ${escapeMarkdown(words.headline)}`, ...words.details.map(escapeMarkdown)].join("\n\n");
+/** What can be done about each state, as commands of the editor. */
+const ACTIONS: Readonly<Record<State, readonly (readonly [title: string, command: string])[]>> = {
+  starting: [["Show logs", "graphbreak.showLogs"]],
+  idle: [["Trace file", "graphbreak.traceFile"], ["Trace workspace", "graphbreak.traceAll"], ["Interpreter", "graphbreak.chooseInterpreter"], ["Settings", "graphbreak.openSettings"]],
+  tracing: [["Cancel", "graphbreak.cancelTrace"], ["Show logs", "graphbreak.showLogs"]],
+  failed: [["Show logs", "graphbreak.showLogs"], ["Trace file", "graphbreak.traceFile"], ["Restart server", "graphbreak.restartServer"]],
+  stopped: [["Restart server", "graphbreak.restartServer"], ["Show logs", "graphbreak.showLogs"]],
+  restricted: [["Manage trust", "workbench.trust.manage"]],
+};
+
+export const STATUS_COMMANDS = [...new Set(Object.values(ACTIONS).flatMap((actions) => actions.map(([, command]) => command)))];
+
+/** The details, and what can be done, as Markdown for a tooltip. */
+export function statusMarkdown(words: Words, state: State): string {
+  const actions = ACTIONS[state].map(([title, command]) => `[${title}](command:${command})`).join(" · ");
+  return [`**${NAME}** · ${escapeMarkdown(words.headline)}`, ...words.details.map(escapeMarkdown), actions].join("\n\n");
 }

@@ -2,7 +2,7 @@
 
 import type { Found, Range, Report, TracedFunction } from "../protocol";
 import type { LineText } from "./chain";
-import { baseName, count, shortened } from "./words";
+import { baseName, count, origin, shortened } from "./words";
 
 export type Grouping = "cause" | "file" | "function";
 
@@ -97,7 +97,7 @@ function functionNode(traced: TracedFunction, report: Report, text: LineText): N
     type: "function",
     label: traced.name,
     description: [baseName(traced.uri), summary(traced)].join(" · "),
-    tooltip: traced.inputs.map((inputs) => `${inputs.summary} (from ${inputs.source})`).join("\n"),
+    tooltip: traced.inputs.map((inputs) => `${inputs.summary} (${origin(inputs.source)})`).join("\n"),
     icon: "symbol-method",
     target: { uri: traced.uri, range: { start, end: start } },
     function: { uri: traced.uri, name: traced.name },
@@ -129,7 +129,7 @@ function leaf(found: Found, parent: string, children: readonly Node[], text: Lin
   return {
     id: `${parent} ${keyOf(found)}`,
     type: found.kind === "caller" || !found.code.startsWith("GB") ? "caller" : "break",
-    label: shortened(expression(found, text) || reason, 60),
+    label: shortened(expression(found, text) || reason, 32),
     description: [where, ...costWords(found), reason].join(" · "),
     tooltip: found.message,
     icon: found.kind === "caller" ? "arrow-small-right" : icon,

@@ -9,6 +9,11 @@ export function baseName(uri: string): string {
   return decode(path.slice(path.lastIndexOf("/") + 1));
 }
 
+/** Where inputs came from. A guess says that it is one wherever it is shown. */
+export function origin(source: string): string {
+  return source === "inferred" ? "a guess" : `from ${source}`;
+}
+
 export function firstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? "";
 }

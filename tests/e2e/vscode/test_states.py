@@ -1,0 +1,155 @@
+"""What the extension does in the places that it may find itself in: no trust, no torch, no Python, several folders, other Pythons."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from .code_server import CodeServer
+from .conftest import BREAKING, CLEAN, ROOT, OpenEditor
+from .workbench import eventually
+
+
+def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -> None:
+    ran, started = tmp_path / "ran", tmp_path / "started"
+    folder = tmp_path / "untrusted"
+    (folder / ".venv" / "bin").mkdir(parents=True)
+    (folder / ".vscode").mkdir()
+    python = folder / ".venv" / "bin" / "python"
+    python.write_text(f'#!/bin/sh\ntouch {started}\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (folder / ".vscode" / "settings.json").write_text(f'{{"graphbreak.interpreter": "{python}"}}')
+    (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w').close()\n{CLEAN}")
+    settings: dict[str, object] = {"security.workspace.trust.startupPrompt": "never", "security.workspace.trust.untrustedFiles": "open"}
+    settings["graphbreak.sandbox.write"] = [str(tmp_path)]
+    with open_editor(folder, settings, trust=True) as (editor, workbench):
+        workbench.open_file("evil.py")
+        eventually("the server", editor.servers)
+        eventually("the lens", lambda: any("not trusted" in lens for lens in workbench.lenses()))
+        workbench.save()
+        assert not workbench.notifications(), "the lens and the status say it"
+        workbench.page.locator('.statusbar-item[id*="graphbreak"]').hover()
+        eventually(
+            "the reason", lambda: any("Restricted" in tip for tip in workbench.page.locator(".monaco-hover:visible").all_inner_texts())
+        )
+        workbench.picture("restricted-dark")
+        assert not ran.exists()
+        assert not started.exists()
+        assert not [command for command in editor.pythons().values() if "worker" in command]
+        workbench.command("Workspaces: Manage Workspace Trust")
+        workbench.page.locator(".workspace-trust-editor .monaco-button", has_text="Trust").first.click()
+        eventually("the trace", ran.exists)
+        assert started.exists()
+
+
+def test_no_torch_is_said_once(open_editor: OpenEditor, examples: Path, tmp_path: Path) -> None:
+    with open_editor(examples, {"graphbreak.interpreter": str(_bare(tmp_path / "bare"))}) as (_, workbench):
+        workbench.open_file("item_score.py")
+        eventually("the notice", workbench.notifications)
+        assert len(workbench.notifications()) == 1
+        assert "torch" in workbench.notifications()[0]
+        workbench.picture("no-torch-dark")
+        eventually("the lens", lambda: any("not analysed: no Python with torch" in lens for lens in workbench.lenses()))
+        eventually("the status", lambda: workbench.status() == "No torch")
+        workbench.press("Choose Interpreter")
+        workbench.page.locator(".settings-editor", has_text="Interpreter").wait_for()
+        workbench.open_file("item_score.py")
+        workbench.command("Graphbreak: Trace File")
+        workbench.open_file("helper_print.py")
+        eventually("the lens", lambda: any("no Python with torch" in lens for lens in workbench.lenses()))
+        assert not workbench.notifications()
+
+
+def test_no_python_is_said_once(open_editor: OpenEditor, examples: Path) -> None:
+    with open_editor(examples, {"graphbreak.interpreter": "/nowhere/python"}) as (editor, workbench):
+        workbench.open_file("helper_print.py")
+        eventually("the notice", lambda: any("/nowhere/python" in notice for notice in workbench.notifications()))
+        assert len(workbench.notifications()) == 1
+        assert not editor.pythons()
+        workbench.picture("no-python-dark")
+
+
+def test_each_folder_has_its_own_settings(open_editor: OpenEditor, tmp_path: Path) -> None:
+    folders = {
+        "quiet": {"graphbreak.severity": {"break": "error"}, "graphbreak.lens.enable": False},
+        "plain": {"graphbreak.ignore": ["GB0059"]},
+    }
+    for name, settings in folders.items():
+        (tmp_path / name / ".vscode").mkdir(parents=True)
+        (tmp_path / name / ".vscode" / "settings.json").write_text(json.dumps(settings))
+        (tmp_path / name / f"{name}.py").write_text(BREAKING)
+        (tmp_path / name / ".venv").symlink_to(sys.prefix)
+    workspace = tmp_path / "two.code-workspace"
+    workspace.write_text(json.dumps({"folders": [{"path": name} for name in folders]}))
+    with open_editor(workspace, {}) as (_, workbench):
+        workbench.open_file("quiet.py")
+        eventually("an error", lambda: workbench.squiggles("error"))
+        assert not workbench.lenses()
+        workbench.open_file("plain.py")
+        eventually("the lens", lambda: any("2 graphs" in lens for lens in workbench.lenses()))
+        assert not workbench.squiggles() + workbench.squiggles("error")
+        workbench.command("View: Show Graphbreak")
+        eventually("one break", lambda: len(workbench.tree()) == 1)
+        workbench.picture("folders-dark")
+
+
+def test_the_environment_selected_in_the_python_extension_is_used(open_editor: OpenEditor, tmp_path: Path) -> None:
+    first, second = (_environment(tmp_path / name) for name in ("first", "second"))
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "breaking.py").write_text(BREAKING)
+    settings = {"python.defaultInterpreterPath": str(first)}
+    with open_editor(tmp_path / "project", settings, beside=["python"]) as (editor, workbench):
+        workbench.open_file("breaking.py")
+        eventually("the squiggle", workbench.squiggles)
+        assert _pythons(editor) == {str(first)}
+        editor.set(python__defaultInterpreterPath=str(second))
+        eventually("the other one", lambda: _pythons(editor) == {str(second)})
+        eventually("the squiggle", workbench.squiggles)
+        editor.set(graphbreak__interpreter=str(first))
+        eventually("the setting goes before it", lambda: _pythons(editor) == {str(first)})
+        editor.set(graphbreak__interpreter="", python__defaultInterpreterPath=str(_bare(tmp_path / "bare")))
+        eventually("the notice", workbench.notifications)
+        workbench.press("Choose Interpreter")
+        eventually("its list", lambda: "Select Interpreter" in workbench.page.locator(".quick-input-widget").inner_text())
+
+
+def test_an_installed_server_and_its_messages(open_editor: OpenEditor, tmp_path: Path) -> None:
+    python = _environment(tmp_path / "environment", ROOT / "server")
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "breaking.py").write_text(BREAKING)
+    (tmp_path / "project" / "graphbreak.py").write_text("raise SystemExit('not this one')")
+    settings = {
+        "graphbreak.interpreter": str(python),
+        "graphbreak.importStrategy": "fromEnvironment",
+        "graphbreak.trace.server": "messages",
+    }
+    with open_editor(tmp_path / "project", settings) as (editor, workbench):
+        workbench.open_file("breaking.py")
+        eventually("the squiggle", workbench.squiggles)
+        (command,) = editor.servers().values()
+        assert command == f"{python} -m graphbreak server"
+        workbench.command("Output: Show Output Channels...")
+        workbench.pick("Graphbreak Messages")
+        eventually("a message", lambda: workbench.output("Received response 'graphbreak/report"))
+        workbench.picture("messages-dark")
+
+
+def _environment(folder: Path, *paths: Path) -> Path:
+    """The Python of a new environment in which everything of this one can be imported, and what is in some folders."""
+    python = _bare(folder)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    (packages / "more.pth").write_text("\n".join(map(str, [sysconfig.get_path("purelib"), *paths])))
+    return python
+
+
+def _bare(folder: Path) -> Path:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    return folder / "bin" / "python"
+
+
+def _pythons(editor: CodeServer) -> set[str]:
+    """The interpreters of the servers and the workers."""
+    return {command.split(" ")[0] for command in editor.pythons().values()}

@@ -1,0 +1,61 @@
+/** *Fix all safe breaks in this file*: the server's code action for it, asked for and applied. */
+
+import * as vscode from "vscode";
+import * as notices from "./notices";
+import { FIX_ALL } from "./protocol";
+import type { Server } from "./server";
+
+/** Milliseconds for which the command waits for fixes that are being tried. */
+const PATIENCE = 60_000;
+
+export class Fixes implements vscode.Disposable {
+  readonly #subscription: vscode.Disposable;
+  #trying = false;
+
+  constructor(private readonly server: Server) {
+    this.#subscription = server.onTrying((trying) => { this.#trying = trying; });
+  }
+
+  /** Applies what is known to be safe. Nothing is saved: the user sees what was done, and can take it back. */
+  async fixAll(uri: vscode.Uri): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(uri);
+    await this.#tried();
+    const action = await fixAllAction(document);
+    if (action?.edit === undefined || action.edit.size === 0) {
+      await notices.hint("No graph break in this file has a fix that was tried and found to be safe.");
+    } else if (await vscode.workspace.applyEdit(action.edit)) {
+      await vscode.window.showTextDocument(document, { preview: false });
+    }
+  }
+
+  dispose(): void {
+    this.#subscription.dispose();
+  }
+
+  /** Waits until all fixes have been tried, with a word on it that can be cancelled: then what is known by now has to do. */
+  async #tried(): Promise<void> {
+    if (this.#trying) {
+      const options = { location: vscode.ProgressLocation.Notification, title: "Graphbreak: trying the fixes", cancellable: true };
+      await vscode.window.withProgress(options, (_, token) => this.#end(token));
+    }
+  }
+
+  #end(token: vscode.CancellationToken): Promise<void> {
+    const waiting: vscode.Disposable[] = [];
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, PATIENCE);
+      waiting.push(
+        new vscode.Disposable(() => { clearTimeout(timer); }),
+        token.onCancellationRequested(() => { resolve(); }),
+        this.server.onTrying((trying) => { if (!trying) { resolve(); } }),
+        this.server.onState(() => { resolve(); }),
+      );
+    }).finally(() => { vscode.Disposable.from(...waiting).dispose(); });
+  }
+}
+
+async function fixAllAction(document: vscode.TextDocument): Promise<vscode.CodeAction | undefined> {
+  const everything = new vscode.Range(0, 0, document.lineCount, 0);
+  const found = await vscode.commands.executeCommand<vscode.CodeAction[]>("vscode.executeCodeActionProvider", document.uri, everything, FIX_ALL, 1);
+  return found.find(({ kind }) => kind?.value.startsWith(FIX_ALL));
+}

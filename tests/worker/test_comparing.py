@@ -156,6 +156,11 @@ def test_a_program_that_goes_on_and_on_is_compared_as_far_as_it_was_watched(harn
     assert compared(harness, tmp_path, before, program("y = y + 1", calls=10**9)).values is False
 
 
+def test_a_program_that_waits_for_ever_is_compared_as_far_as_it_came(harness: Harness, tmp_path: Path) -> None:
+    waiting = program(calls=2, last="time.sleep(1000)")
+    assert compared(harness, tmp_path, waiting, waiting + "# changed\n") == Compared(True, True, 2)
+
+
 def test_a_process_that_ends_itself(harness: Harness, tmp_path: Path) -> None:
     gone = program("os._exit(3)")
     assert compared(harness, tmp_path, gone, program()) == Compared(None, None, 0, "the program by itself ended with status 3")

@@ -26,8 +26,8 @@ from .protocol import Compared, Ended, Job, Message
 from .recorder import Recorder
 from .snapshots import without_addresses
 
-_WITH_TIME = 20.0
-"""Seconds after which a run is ended that has made a call by then; the other one is ended at the same call."""
+_LONGEST, _QUIET = 20.0, 5.0
+"""Seconds after which a run is ended that has made a call: in all, and since the last one. The other run is ended at the same call."""
 _MOST_OUTPUT = 1 << 20
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*", re.MULTILINE)
 _WHERE = re.compile(r"\S+\.py:\d+|\bline \d+\b")
@@ -236,7 +236,8 @@ def _end_in_time(observer: observing.Observer, cut: Callable[..., None]) -> None
     started = time.monotonic()
 
     def ring(*_: object) -> None:
-        if observer.calls and time.monotonic() - started >= _WITH_TIME:
+        now = time.monotonic()
+        if observer.calls and (now - started >= _LONGEST or now - observer.last >= _QUIET):
             cut()
         signal.alarm(1)
 

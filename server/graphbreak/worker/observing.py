@@ -13,6 +13,7 @@ import logging
 import os
 import random
 import sys
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterable
@@ -43,6 +44,8 @@ class Observer:
         self._depth = 0
         self._bytes = 0
         self.calls = 0
+        self.last = 0.0
+        """When the last call was noted, by the monotonic clock."""
         self.logged: list[str] = []
 
     def compile(self, real: Callable[..., Any], backend: str) -> Callable[..., Any]:
@@ -111,6 +114,7 @@ class Observer:
             note["its gradients"] = _gradients([result], [args, kwargs])
         self._save(f"{self.calls:05d}.pt", note)
         self.calls += 1
+        self.last = time.monotonic()
         if self.calls >= self._most_calls:
             self._enough()
 

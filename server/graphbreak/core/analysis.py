@@ -315,6 +315,7 @@ def _fix_context(rows: Sequence[Traced], parts: Sequence[_Part], texts: dict[str
         {path: frozenset(lines) for path, lines in marked.items()},
         {path: frozenset(lines) for path, lines in captured.items()},
         {(row.result.path, row.result.line): frozenset(one.summary for one in row.result.inputs) for row in rows if row.result.inputs},
+        {row.result.name: (row.result.mark_path, row.result.mark_span) for row in rows},
     )
 
 

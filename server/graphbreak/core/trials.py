@@ -147,7 +147,8 @@ def _problem(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, ch
         return worse
     if _more_problems(before, after):
         return _more_problems(before, after)
-    if still is not None:
+    rarer = diagnostic.kind is Kind.RECOMPILE and _recompiles(after) < _recompiles(before)
+    if still is not None and not rarer:
         return "the break is still there"
     moved = [found for found in change.made if found.kind in (Kind.BREAK, Kind.SKIPPED) and found.gb_type == diagnostic.gb_type]
     if moved:

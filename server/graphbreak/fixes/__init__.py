@@ -15,10 +15,13 @@ from .assert_tensor import assert_tensor
 from .bind_disabled import bind_disabled
 from .capture_scalars import capture_scalars
 from .capture_shapes import capture_shapes
-from .copied_value import copied_value
 from .cond_branch import cond_branch
+from .copied_value import copied_value
 from .disable_helper import disable_helper
 from .disable_statement import disable_statement
+from .dynamic_attribute import dynamic_attribute
+from .dynamic_dimension import dynamic_dimension
+from .dynamic_mark import dynamic_mark
 from .eager_clock import eager_clock
 from .eager_scope import eager_scope
 from .eager_statement import eager_statement
@@ -40,6 +43,7 @@ from .where_return import where_return
 __all__ = ["FIXERS", "FixContext", "Row", "alternatives", "chosen", "fixes_for"]
 
 _BROKEN = frozenset({Kind.BREAK, Kind.SKIPPED})
+_RECOMPILED = frozenset({Kind.RECOMPILE})
 _SELECTS = frozenset({"GB0036"})
 _HIDEABLE = frozenset(Kind) - {Kind.NOT_ANALYSED, Kind.UNUSED_IGNORE}
 
@@ -79,6 +83,9 @@ FIXERS = (
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
     Row("shape setting", capture_shapes, _BROKEN, _SELECTS),
+    Row("dynamic mark", dynamic_mark, _RECOMPILED),
+    Row("dynamic dimension", dynamic_dimension, _RECOMPILED),
+    Row("dynamic attribute", dynamic_attribute, _RECOMPILED),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),

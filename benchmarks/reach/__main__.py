@@ -1,0 +1,117 @@
+"""Prints both figures and every miss with its reason, and writes RESULTS.md.
+
+    python -m benchmarks.reach [--part seen|held-out] [--only WORDS] [--python INTERPRETER]
+
+RESULTS.md is written only when everything was run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from graphbreak.tracer.engine import Engine
+
+from .corpus import LEFT_OUT, Entry, entries
+from .measure import Measured, measure
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.reach", description="Traced without any call, and with the same breaks.")
+    parser.add_argument("--part", choices=("seen", "held-out"))
+    parser.add_argument("--only", default="", help="programs whose names have this in them")
+    parser.add_argument("--python", help="the interpreter to trace with")
+    options = parser.parse_args()
+    chosen = [
+        entry
+        for entry in entries()
+        if options.only in entry.name and (options.part is None or entry.held_out == (options.part == "held-out"))
+    ]
+    found = asyncio.run(_all(chosen, options.python))
+    print("\n".join(summary(found)))
+    if not options.only and options.part is None:
+        RESULTS.write_text("\n".join(page(found)) + "\n", encoding="utf-8")
+
+
+async def _all(chosen: Sequence[Entry], interpreter: str | None) -> list[Measured]:
+    engine = Engine()
+    found = []
+    try:
+        for entry in chosen:
+            found.append(await measure(engine, entry, interpreter))
+            print(_line(found[-1]), flush=True)
+    finally:
+        await engine.close()
+    return found
+
+
+def _line(one: Measured) -> str:
+    word = "miss" if not one.traced else "same" if one.same else "DIFF"
+    return f"{word}  {one.entry.name}  {'; '.join(one.expressions)}"
+
+
+def summary(found: Sequence[Measured]) -> list[str]:
+    """Both figures, over all and over the part that was held out, and every miss."""
+    lines = []
+    for name, part in (("all", found), ("held out", [one for one in found if one.entry.held_out])):
+        traced = [one for one in part if one.traced]
+        same = [one for one in traced if one.same]
+        lines.append(
+            f"{name}: {len(traced)} of {len(part)} traced without any call ({_share(traced, part)}); "
+            f"{len(same)} of {len(traced)} with the same breaks as with true inputs ({_share(same, traced)})"
+        )
+    for one in found:
+        lines += [f"- not traced: {one.entry.name}: {reason}" for reason in one.missed]
+        if one.traced and not one.same:
+            lines += [f"- other breaks: {one.entry.name}: {difference}" for difference in _differences(one)]
+    return lines
+
+
+def _differences(one: Measured) -> list[str]:
+    lost = [f"not shown by the guess: {file}:{line} {kind}" for file, line, _, kind in sorted(one.lost)]
+    return lost + [f"shown only by the guess: {file}:{line} {kind}" for file, line, _, kind in sorted(one.extra)]
+
+
+def _share(part: Sequence[object], whole: Sequence[object]) -> str:
+    return f"{100 * len(part) / len(whole):.1f} %" if whole else "none"
+
+
+def page(found: Sequence[Measured]) -> list[str]:
+    """RESULTS.md."""
+    seen = [one for one in found if not one.entry.held_out]
+    return [
+        "# Reach of guessed inputs",
+        "",
+        f"Written by `make bench-reach`. {len(found)} programs with marked functions and modules that nothing calls: "
+        f"{sum(one.entry.name.startswith('given: ') for one in found)} are the programs of `tests/parity/cases` with their calls taken out, "
+        "the others were written in the style of public repositories before anything was tuned. "
+        f"{len(found) - len(seen)} were held out: run for these figures, not looked at before.",
+        "",
+        *(line if line.startswith("- ") else f"- **{line.replace(': ', '**: ', 1)}" for line in summary(found)),
+        "",
+        "Left out, since their own programs show nothing to compare with:",
+        "",
+        *(f"- {name}: {why}." for name, why in LEFT_OUT.items()),
+        "",
+        "| program | held out | traced | same breaks | call |",
+        "| --- | --- | --- | --- | --- |",
+        *(_row(one) for one in found),
+    ]
+
+
+def _row(one: Measured) -> str:
+    calls = "; ".join(f"`{expression}`" for expression in one.expressions).replace("|", "\\|")
+    return f"| {one.entry.name} | {_word(one.entry.held_out)} | {_word(one.traced)} | {_word(one.traced and one.same)} | {calls} |"
+
+
+def _word(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+if __name__ == "__main__":
+    main()

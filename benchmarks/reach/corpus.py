@@ -74,7 +74,9 @@ def _given() -> list[Entry]:
             main = path / "main.py" if path.is_dir() else path
             text = main.read_text(encoding="utf-8")
             name = "main.py" if path.is_dir() else path.name
-            found.append(Entry(f"given: {path.stem}", name, without_calls(text), text, path if path.is_dir() else None, ENDLESS.get(path.stem, 60.0)))
+            found.append(
+                Entry(f"given: {path.stem}", name, without_calls(text), text, path if path.is_dir() else None, ENDLESS.get(path.stem, 60.0))
+            )
     return found
 
 

@@ -52,7 +52,9 @@ async def measure(engine: Engine, entry: Entry, interpreter: str | None = None) 
     rows = [row for row in guessed.functions if row.mark_path == guessed.path]
     found, wanted = _breaks(guessed, _is_guess), _breaks(true, _is_true)
     if not any(_is_true(row) for row in true.functions):
-        raise RuntimeError(f"{entry.name}: its true program comes to no mark: {[row.detail for row in true.functions]} {true.output[-500:]}")
+        raise RuntimeError(
+            f"{entry.name}: its true program comes to no mark: {[row.detail for row in true.functions]} {true.output[-500:]}"
+        )
     missed = tuple(f"{row.name}: {row.outcome.value}: {row.detail}" for row in rows if not _is_guess(row))
     expressions = tuple(inputs.expression for row in rows for inputs in row.inputs)
     return Measured(entry, len(rows), missed, wanted - found, found - wanted, expressions, sum(row.seconds for row in rows))

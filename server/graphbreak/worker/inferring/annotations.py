@@ -9,9 +9,11 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+
 from . import names
 from .sizes import size_of_letter
-from .values import Dim, Group, Mapped, Tensor, Text, Value
+from .values import Argument, Dim, Group, Made, Mapped, Tensor, Text, Value
 
 _TENSOR_KINDS = {
     "Tensor": "float", "FloatTensor": "float", "LongTensor": "long", "IntTensor": "long", "BoolTensor": "bool", "DoubleTensor": "double",
@@ -68,6 +70,8 @@ class Annotations:
         if last in _DICTS or last in ("Any", "TypeVar"):
             return None
         found = self.resolve(node)
+        if found is torch.nn.Module:
+            return module()
         if isinstance(found, type):
             return self._instance(found)
         return self.value(_parsed(str(found)), name) if found is not None and not isinstance(found, typing.TypeVar) else None
@@ -108,6 +112,12 @@ class Annotations:
         values = [self.value(item, name) for item in items]
         known = [value for value in values if value is not None and value != Text("None")]
         return next((value for value in known if isinstance(value, Tensor)), known[0] if known else None)
+
+
+def module() -> Made:
+    """A small module with parameters."""
+    width = names.whole("dim")
+    return Made("torch.nn.Linear", (Argument("in_features", width, "place"), Argument("out_features", width, "place")))
 
 
 def plain(kind: str, name: str) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import enum
+import functools
 import inspect
 import re
 import types
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 
 from . import names
-from .annotations import Annotations, singular, tensor_named
+from .annotations import Annotations, module, singular, tensor_named
 from .reading import FunctionNode, Uses, documented_shapes, node_of, parameters, uses_of
 from .sizes import size_of_letter
 from .values import Argument, Group, Made, Mapped, Tensor, Text, Value
@@ -25,6 +26,8 @@ _STATES = re.compile(r"^(state|states|hidden|hx|h0?|hc|carry|memory|hidden_state
 _MODELS = re.compile(
     r"model|net(work)?$|module|critic|actor|policy|teacher|student|encoder|decoder|discriminator|generator|backbone|layer$|^(f|fn|func)$"
 )
+_QUERIES = ("q", "query", "queries", "xq")
+_KEYS = ("key", "value", "keys", "values", "k", "v")
 _OPTIMIZERS = re.compile(r"^opt(im(izer)?)?s?$|_opt(im(izer)?)?$")
 
 
@@ -39,6 +42,9 @@ class Builder:
     def arguments(self, function: Any, node: FunctionNode | None = None, bound: bool = False) -> tuple[Argument, ...]:
         """The arguments that a function needs. `node` is its definition where there is none yet; `bound` leaves the first one out."""
         plain = inspect.unwrap(function) if callable(function) else None
+        plain = plain.__func__ if isinstance(plain, types.MethodType) else plain
+        while isinstance(plain, functools.partial):
+            plain = plain.func
         node = node or (node_of(plain.__code__) if isinstance(plain, types.FunctionType) else None)
         if node is None:
             return tuple(self._from_signature(function))
@@ -55,7 +61,9 @@ class Builder:
             if default is not None or how in ("*", "**"):
                 continue
             name = parameter.arg
-            value = self._value(name, parameter.annotation, uses[name], constructs)
+            use = uses[name]
+            use.attends = any(other.arg in _QUERIES for other, _, _ in every)
+            value = self._value(name, parameter.annotation, use, constructs)
             yield Argument(name, _shaped(value, shapes.get(name), uses[name]), how)
 
     def _value(self, name: str, annotation: ast.expr | None, use: Uses, constructs: bool) -> Value:
@@ -75,11 +83,13 @@ class Builder:
             return Mapped(tuple((key, self.by_use(key, Uses())) for key in dict.fromkeys(use.keys)))
         if _OPTIMIZERS.search(name) and (foreign & {"step", "zero_grad"} or not use.attributes):
             return Text("torch.optim.SGD(torch.nn.Linear(16, 16).parameters(), lr=0.01)")
+        if name in ("shape", "size") and not use.attributes:
+            return Group((names.whole("batch"), names.whole("dim")), "()")
         if use.called is not None or use.attributes & _MODULE_METHODS:
             return self._callable(name, use)
         if foreign and not use.computed:
             return self._object(name, use, foreign)
-        if use.iterated and not use.attributes and (use.elements_called or use.pairs or _several(name)):
+        if use.iterated and not use.attributes and not use.computed and (use.elements_called or use.pairs or _several(name)):
             return self._list(name, use, constructs)
         scalar = names.scalar(name)
         if use.counts or (constructs and scalar is None and not use.attributes):
@@ -94,8 +104,7 @@ class Builder:
 
     def _callable(self, name: str, use: Uses) -> Value:
         if use.attributes & _MODULE_METHODS or _MODELS.search(name):
-            dim = Argument("in_features", names.whole("dim"), "place")
-            return Made("torch.nn.Linear", (dim, Argument("out_features", names.whole("dim"), "place")))
+            return module()
         return Text("lambda *args: args[0]")
 
     def _object(self, name: str, use: Uses, foreign: set[str]) -> Value:
@@ -238,7 +247,7 @@ def namespace_with(attributes: Mapping[str, Value]) -> Made:
 
 def _tensor(name: str, use: Uses) -> Tensor:
     """A tensor for a parameter, as its name and its uses suggest."""
-    usual = names.tensor(name)
+    usual = names.tensor(name) if use.attends or name not in _KEYS else Tensor(("batch",))
     if use.mask:
         return Tensor(usual.dims if usual else names.shape_of_rank(2), "bool")
     if use.index and (usual is None or usual.kind == "float"):
@@ -258,7 +267,8 @@ def _shaped(value: Value, shape: tuple[Any, ...] | None, use: Uses) -> Value:
     rank = use.rank if use.rank is not None else max(use.least, len(value.dims))
     if rank == len(value.dims):
         return value
-    return dataclasses.replace(value, dims=names.shape_of_rank(rank), sure=use.rank is not None)
+    dims = value.dims[1:] if rank == len(value.dims) - 1 and value.dims[0] == "batch" and rank > 2 else names.shape_of_rank(rank)
+    return dataclasses.replace(value, dims=dims, sure=use.rank is not None)
 
 
 def _several(name: str) -> bool:

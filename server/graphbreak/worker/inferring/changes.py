@@ -81,6 +81,8 @@ class Changes:
         for axis in reversed(range(len(shape))):
             if shape[axis] and (shape[axis] * number) % now == 0 and shape[axis] * number // now != shape[axis]:
                 yield from self._axis(path, value, axis, shape[axis] * number // now)
+            if 0 < shape[axis] + number - now != shape[axis]:
+                yield from self._axis(path, value, axis, shape[axis] + number - now)
 
     def number(self, now: int, wanted: int) -> Iterator[Proposal]:
         """A whole number among the arguments that is `now` becomes `wanted`."""

@@ -12,6 +12,7 @@ import torch
 
 from .. import dynamo
 from . import conditions, names
+from .annotations import module
 from .changes import Changes
 from .conditions import paths_of, statement_at
 from .reading import Uses
@@ -34,7 +35,14 @@ def repairs(changes: Changes) -> Iterator[Proposal]:
     repair = next((repair for kind, repair in _BY_TYPE if isinstance(error, kind)), None)
     if repair is not None:
         yield from repair(changes, step, statement)
-    yield from _other_values(changes, step, statement)
+
+
+def other_values(changes: Changes) -> Iterator[Proposal]:
+    """Where nothing else helps: other values for the arguments that the failed statement speaks of."""
+    own = [step for step in changes.failure.frames if not dynamo.in_torch(step.tb_frame.f_code.co_filename)]
+    statement = statement_at(own[-1]) if own else None
+    if statement is not None:
+        yield from _other_values(changes, own[-1], statement)
 
 
 def _in_a_layer(changes: Changes, frames: list[types.TracebackType]) -> Iterator[Proposal]:
@@ -197,11 +205,7 @@ def _wrong_type(changes: Changes, step: types.TracebackType, statement: ast.stmt
     for node in ast.walk(statement):
         if isinstance(node, ast.Call) and "not callable" in text:
             for path in paths_of(changes, step.tb_frame, node.func):
-                yield from changes.value(
-                    path,
-                    Made("torch.nn.Linear", ()).with_part("in_features", names.whole("dim")).with_part("out_features", names.whole("dim")),
-                    Text("lambda *args: args[0]"),
-                )
+                yield from changes.value(path, module(), Text("lambda *args: args[0]"))
         if isinstance(node, ast.Subscript) and re.search(r"subscriptable|indices must be|not supported", text):
             at = _evaluated(step.tb_frame, node.slice)
             for path in paths_of(changes, step.tb_frame, node.value):
@@ -219,7 +223,6 @@ def _wrong_type(changes: Changes, step: types.TracebackType, statement: ast.stmt
 
 
 def _other_values(changes: Changes, step: types.TracebackType, statement: ast.stmt) -> Iterator[Proposal]:
-    """Where nothing else helps: other values for the arguments that the statement speaks of."""
     for path in dict.fromkeys(paths_of(changes, step.tb_frame, _head(statement))):
         old = changes.proposal.at(path)
         if isinstance(old, Tensor) and not old.sure:

@@ -18,14 +18,15 @@ from .watching import Operation
 
 
 def repairs(changes: Changes, operation: Operation) -> Iterator[Proposal]:
-    """Changed proposals for a failed operation: by what it said, by its name, then by which of its tensors do not fit together."""
+    """Changed proposals for a failed operation: by what it said, by its name, or by which of its tensors do not fit together."""
     text = str(operation.error)
     name = operation.name.removeprefix("__r").strip("_")
     yield from messages.repairs(changes, operation)
-    for pattern, repair in _BY_NAME:
-        if re.search(pattern, name):
-            yield from repair(changes, operation, text)
-    yield from pairs(changes, operation, text)
+    known = [repair for pattern, repair in _BY_NAME if re.search(pattern, name)]
+    for repair in known:
+        yield from repair(changes, operation, text)
+    if not known:
+        yield from pairs(changes, operation, text)
 
 
 def _linear(changes: Changes, operation: Operation, text: str) -> Iterator[Proposal]:
@@ -37,14 +38,16 @@ def _linear(changes: Changes, operation: Operation, text: str) -> Iterator[Propo
         yield from changes.rank(tensors[0], 2)
 
 
+_RANKS = {"mm": (2, 2), "addmm": (2, 2), "bmm": (3, 3), "baddbmm": (3, 3), "mv": (2, 1), "dot": (1, 1), "outer": (1, 1), "ger": (1, 1)}
+
+
 def _matmul(changes: Changes, operation: Operation, text: str) -> Iterator[Proposal]:
     tensors = operation.tensors()[-2:]
     if len(tensors) < 2:
         return
     left, right = tensors
-    if "bmm" in operation.name:
-        for tensor in tensors:
-            yield from changes.rank(tensor, 3) if tensor.ndim != 3 else ()
+    for tensor, rank in zip(tensors, _RANKS.get(operation.name, ())):
+        yield from changes.rank(tensor, rank) if tensor.ndim != rank else ()
     if left.ndim and right.ndim and left.shape[-1] != right.shape[-2 if right.ndim > 1 else -1]:
         axis = -2 if right.ndim > 1 else -1
         yield from changes.size(right, axis, changes.dim(left, -1))
@@ -57,6 +60,28 @@ def _batches(changes: Changes, left: torch.Tensor, right: torch.Tensor) -> Itera
         if left.shape[-axis] != right.shape[-axis]:
             yield from changes.size(right, -axis, changes.dim(left, -axis))
             yield from changes.size(left, -axis, changes.dim(right, -axis))
+
+
+def _assignment(changes: Changes, operation: Operation, text: str) -> Iterator[Proposal]:
+    """`x[index] = value`: the value has to fit what is replaced."""
+    target, index, value = operation.args[:3]
+    if not isinstance(target, torch.Tensor) or not isinstance(value, torch.Tensor):
+        return
+    try:
+        place = target[index]
+    except Exception:
+        return
+    if value.ndim > place.ndim:
+        yield from changes.rank(value, place.ndim)
+    for axis in range(1, min(value.ndim, place.ndim) + 1):
+        if value.shape[-axis] != place.shape[-axis]:
+            yield from changes.size(value, -axis, int(place.shape[-axis]))
+
+
+def _transposed(changes: Changes, operation: Operation, text: str) -> Iterator[Proposal]:
+    tensor = first(operation)
+    if tensor is not None and tensor.ndim > 2:
+        yield from changes.rank(tensor, 2)
 
 
 def _convolution(changes: Changes, operation: Operation, text: str) -> Iterator[Proposal]:
@@ -111,12 +136,18 @@ def _reshape(changes: Changes, operation: Operation, text: str) -> Iterator[Prop
         return
     known = math.prod(size for size in target if size != -1)
     total = tensor.numel()
-    if not known or not total:
+    if not total:
+        return
+    if not known:  # a part that is larger than the whole that it is taken of
+        for size in target:
+            yield from changes.number(size, 2) if size > 2 else ()
         return
     for axis in reversed(range(tensor.ndim)):
         others = total // int(tensor.shape[axis])
         wanted = known // math.gcd(known, others) if -1 in target else known // others if known % others == 0 else 0
         if wanted and wanted != tensor.shape[axis]:
+            if -1 in target:
+                yield from changes.size(tensor, axis, known)
             multiple = max(1, round(int(tensor.shape[axis]) / wanted)) if -1 in target else 1
             yield from changes.size(tensor, axis, wanted * multiple)
     last = int(tensor.shape[-1]) if tensor.ndim else 0
@@ -214,8 +245,10 @@ def _index_rank(changes: Changes, operation: Operation, text: str) -> Iterator[P
 
 def _attention(changes: Changes, operation: Operation, text: str) -> Iterator[Proposal]:
     tensors = operation.tensors()[:3]
+    most = max((tensor.ndim for tensor in tensors), default=0)
     for tensor in tensors:
-        yield from changes.rank(tensor, 4) if tensor.ndim < 3 and tensor.ndim != 4 else ()
+        for rank in (most, 3, 4):
+            yield from changes.rank(tensor, rank) if tensor.ndim < rank else ()
     for tensor in tensors[1:]:
         yield from changes.shape(tensor, tensors[0])
         for axis in range(1, min(tensor.ndim, tensors[0].ndim) + 1):
@@ -230,7 +263,9 @@ def _attention(changes: Changes, operation: Operation, text: str) -> Iterator[Pr
 
 _BY_NAME: tuple[tuple[str, Repair], ...] = (
     (r"^linear$", _linear),
-    (r"^(r?matmul|mm|bmm|addmm|baddbmm|mv|dot|chain_matmul)$", _matmul),
+    (r"^setitem$", _assignment),
+    (r"^t$", _transposed),
+    (r"^(r?matmul|mm|bmm|addmm|baddbmm|mv|dot|outer|ger)$", _matmul),
     (r"^conv", _convolution),
     (r"norm$", _normalisation),
     (r"^(view|reshape|unflatten|expand|_unsafe_view)$", _reshape),

@@ -37,6 +37,7 @@ class Uses:
     mask: bool = False
     index: bool = False
     computed: bool = False
+    attends: bool = False
 
 
 @functools.lru_cache(maxsize=64)
@@ -79,9 +80,25 @@ def parameters(node: FunctionNode) -> Iterator[tuple[ast.arg, ast.expr | None, s
 def uses_of(node: FunctionNode) -> dict[str, Uses]:
     """What the body does with each parameter."""
     uses = {parameter.arg: Uses() for parameter, _, _ in parameters(node)}
+    bound = _first_bound(node)
     for part in ast.walk(node):
-        _note(part, uses)
+        line = int(getattr(part, "lineno", 0))
+        _note(part, {name: use for name, use in uses.items() if line <= bound.get(name, line)})
     return uses
+
+
+def _first_bound(node: FunctionNode) -> dict[str, int]:
+    """The last line of the first statement that binds a name anew: behind it the name is no longer the parameter."""
+    found: dict[str, int] = {}
+    for part in ast.walk(node):
+        if not isinstance(part, (ast.Assign, ast.For)):
+            continue
+        last = (part.end_lineno if isinstance(part, ast.Assign) else None) or part.lineno
+        for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
+            for name in ast.walk(target):
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store):
+                    found[name.id] = min(found.get(name.id, last), last)
+    return found
 
 
 def _note(part: ast.AST, uses: dict[str, Uses]) -> None:
@@ -89,6 +106,9 @@ def _note(part: ast.AST, uses: dict[str, Uses]) -> None:
         _note_unpacking(part.targets[0], part.value, uses)
     elif isinstance(part, ast.Subscript):
         _note_index(part, uses)
+    elif isinstance(part, ast.Slice):
+        for bound in (part.lower, part.upper):
+            _note_counts(bound, uses)
     elif isinstance(part, ast.Attribute) and (use := _used(part.value, uses)):
         use.attributes.add(part.attr)
     elif isinstance(part, ast.Call):
@@ -159,6 +179,22 @@ def _integer(node: ast.expr) -> int | None:
     return value if isinstance(value, int) else None
 
 
+_TAKE_SIZES = {
+    "view", "reshape", "zeros", "ones", "randn", "rand", "empty", "arange", "range", "expand", "repeat", "chunk", "topk", "randint",
+}  # fmt: skip
+
+
+def _note_counts(node: ast.expr | None, uses: dict[str, Uses]) -> None:
+    """Parameters that an expression for a whole number is computed from."""
+    if isinstance(node, ast.BinOp):
+        _note_counts(node.left, uses)
+        _note_counts(node.right, uses)
+    elif isinstance(node, ast.UnaryOp):
+        _note_counts(node.operand, uses)
+    elif use := _used(node, uses):
+        use.counts = True
+
+
 _LOOKS_UP = re.compile(r"(^|[._])(embed\w*|emb|wte|wpe|\w*_emb|\w*embedding\w*|lookup|table|one_hot)$")
 _MASKS = ("masked_fill", "masked_fill_", "masked_select", "where", "masked_scatter")
 
@@ -173,10 +209,11 @@ def _note_call(part: ast.Call, uses: dict[str, Uses]) -> None:
             use.rank = len(part.args)
     name = callee.rpartition(".")[2]
     for index, argument in enumerate(part.args):
+        if name in _TAKE_SIZES and not (callee.startswith("torch.") and index == 0 and name in ("reshape", "topk", "chunk")):
+            _note_counts(argument, uses)
         use = _used(argument, uses)
         if use is None:
             continue
-        use.counts |= name == "range"
         use.iterated |= name in ("len", "enumerate", "zip", "sorted", "reversed", "sum", "list", "tuple", "cat", "stack", "min", "max")
         use.index |= index == 0 and bool(_LOOKS_UP.search(callee))
         use.mask |= name in _MASKS and index == (0 if callee not in ("torch.masked_fill", "torch.masked_select") else 1)

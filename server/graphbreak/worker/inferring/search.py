@@ -8,6 +8,7 @@ import itertools
 import time
 import types
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,11 +22,30 @@ from .changes import Changes
 from .reading import tree_of
 from .targets import Target, Unreachable, arguments_of_wrap, target_of
 from .values import Made, Proposal
-from .watching import Failure, TookTooLong, attempt, time_limit
+from .watching import Failure, Progress, TookTooLong, attempt, time_limit
 
 MOST_TRIES = 40
 MOST_SECONDS = 3.0
 _MOST_CHANGES = 12
+_ADVANCE = 3
+"""How many places in a list of changes it is worth that a change brought the call further."""
+_DESPERATE = 6
+"""How many places it costs to give an argument another kind of value for no better reason than that a statement speaks of it."""
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A proposal that waits for its turn: how unlikely its changes are, all together, how often they helped, and where the last failed."""
+
+    proposal: Proposal
+    cost: int = 0
+    advances: int = 0
+    before: Progress | None = None
+
+    @property
+    def score(self) -> int:
+        """What decides whose turn it is; the smallest is tried first."""
+        return self.cost - _ADVANCE * self.advances
 
 
 def infer(index: int, guess: Guess, module: types.ModuleType, marks: Marks) -> Inferred:
@@ -70,24 +90,24 @@ class _Search:
         self._best: Failure | None = None
         self._seen: set[str] = set()
         self._order = itertools.count()
-        self._queue: list[tuple[tuple[int, int, int], int, Proposal]] = []
+        self._queue: list[tuple[int, int, _Step]] = []
         self._end = time.monotonic() + MOST_SECONDS
 
     def run(self) -> Proposal | None:
         """The first proposal that works; None where none did in time."""
         for rank, call in enumerate(self._target.calls):
-            self._push(Proposal(call), (0, 0, rank))
+            self._push(_Step(Proposal(call), rank))
         while self._queue and self.tries < MOST_TRIES and time.monotonic() < self._end:
-            _, _, proposal = heapq.heappop(self._queue)
+            step = heapq.heappop(self._queue)[2]
             self.tries += 1
-            failure = attempt(proposal, self._evaluate, self._apart)
+            failure = attempt(step.proposal, self._evaluate, self._apart)
             if failure is None:
-                return proposal
-            if self._best is None or failure.steps >= self._best.steps:
+                return step.proposal
+            if self._best is None or failure.progress >= self._best.progress:
                 self._best = failure
-            built, steps = failure.steps
-            for rank, changed in enumerate(itertools.islice(self._changed(proposal, failure), _MOST_CHANGES)):
-                self._push(changed, (-int(built), -steps, rank))
+            advances = step.advances + (step.before is not None and failure.progress.is_beyond(step.before))
+            for rank, (changed, extra) in enumerate(itertools.islice(self._changed(step.proposal, failure), _MOST_CHANGES)):
+                self._push(_Step(changed, step.cost + rank + extra, advances, failure.progress))
         return None
 
     def reason(self) -> str:
@@ -99,18 +119,20 @@ class _Search:
         late = f", within {MOST_SECONDS:g} s" if self.timed_out else ""
         return f"inputs for it were looked for in {tried}{late}, but {where}: {self._best.text}"
 
-    def _push(self, proposal: Proposal, priority: tuple[int, int, int]) -> None:
-        text = proposal.render()
+    def _push(self, step: _Step) -> None:
+        text = step.proposal.render()
         if text not in self._seen:
             self._seen.add(text)
-            heapq.heappush(self._queue, (priority, next(self._order), proposal))
+            heapq.heappush(self._queue, (step.score, next(self._order), step))
 
-    def _changed(self, proposal: Proposal, failure: Failure) -> Iterator[Proposal]:
+    def _changed(self, proposal: Proposal, failure: Failure) -> Iterator[tuple[Proposal, int]]:
+        """Changed proposals, each with what it costs beside its place in the list."""
         changes = Changes(proposal, failure, self._builder)
         try:
             if failure.operation is not None:
-                yield from operations.repairs(changes, failure.operation)
-            yield from errors.repairs(changes)
+                yield from ((changed, 0) for changed in operations.repairs(changes, failure.operation))
+            yield from ((changed, 0) for changed in errors.repairs(changes))
+            yield from ((changed, _DESPERATE) for changed in errors.other_values(changes))
         except Exception:  # a failure that is not understood only ends the changes that could be read from it
             return
 

@@ -80,7 +80,7 @@ class _Finder:
                 continue
             inner = getattr(value, "__dict__", None)
             for attribute, other in inner.items() if isinstance(inner, dict) else ():
-                if other is wanted:
+                if other is wanted and not attribute.startswith("_"):
                     return f"{name}.{attribute}"
             if isinstance(value, (dict, list, tuple)):
                 for key, other in value.items() if isinstance(value, dict) else enumerate(value):

@@ -35,9 +35,22 @@ class Operation:
         return list(_tensors((*self.args, *self.kwargs.values())))
 
 
+@dataclass(frozen=True, order=True)
+class Progress:
+    """How far a try came: whether to the call itself, the lines in which the user's functions stood, and the operations that went well."""
+
+    called: bool
+    lines: tuple[int, ...]
+    steps: int
+
+    def is_beyond(self, other: Progress) -> bool:
+        """Whether it came further than another in any of these."""
+        return (self.called, self.lines) > (other.called, other.lines) or self.steps > other.steps
+
+
 @dataclass
 class Failure:
-    """How a try failed. `steps` is how many operations went well; `constructing` that it did not come to the call itself."""
+    """How a try failed. `constructing` says that it did not come to the call itself."""
 
     error: BaseException
     watch: Watch
@@ -46,9 +59,11 @@ class Failure:
     frames: list[types.TracebackType] = field(default_factory=list)
 
     @property
-    def steps(self) -> tuple[bool, int]:
-        """How far it came, for comparing."""
-        return not self.constructing, self.watch.steps
+    def progress(self) -> Progress:
+        """How far it came."""
+        own = [step for step in self.frames if step.tb_frame.f_code.co_filename != "<guess>"]
+        lines = tuple(step.tb_lineno for step in own if not dynamo.in_torch(step.tb_frame.f_code.co_filename))
+        return Progress(not self.constructing, lines, self.watch.steps)
 
     @property
     def text(self) -> str:
@@ -59,12 +74,13 @@ class Failure:
 
 
 class Watch(TorchFunctionMode):
-    """Sees every operation: counts those that went well, keeps the one that failed, and knows from which arguments tensors come."""
+    """Sees every operation: keeps the one that failed, and knows from which arguments tensors come."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.steps = 0
         self.failed: Operation | None = None
+        self.steps = 0
+        """How many operations went well."""
         self.roots: dict[int, Path] = {}
         self.objects: dict[int, Path] = {}
         """The lists, dictionaries and objects of the proposal."""

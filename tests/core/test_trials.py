@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -221,11 +222,15 @@ def test_fixing_all_goes_on_behind_what_comes_to_light_and_ends_where_less_is_le
         ]
         return report(text, *fixable, lines=())
 
-    async def try_one(request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
+    trials: list[str] = []
+
+    async def try_one(request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic]) -> Trial:
+        trials.append(fix.title)
+
         async def analyse(request: AnalysisRequest) -> Report:
             return seen(request.source.text)
 
-        return await try_fix(request, before, diagnostic, fix, analyse, compare)
+        return await try_fix(request, before, diagnostic, fix, analyse, compare, others)
 
     async def compare(job: Job) -> Compared:
         return Compared(True, True, 1)
@@ -239,6 +244,9 @@ def test_fixing_all_goes_on_behind_what_comes_to_light_and_ends_where_less_is_le
     assert fixed("a()\nb()\nc()\n") == ("---\n---\n---\n", 3)
     assert fixed("a()\nb()\nc()\nd()\n") == ("a()\nb()\nc()\nd()\n", 0)
     assert fixed("a()\nb()\nc()\n", Choice(wanted=lambda found: False)) == ("a()\nb()\nc()\n", 0)
+    trials.clear()
+    assert fixed("z()\na()\nb()\n") == ("---\n---\n---\n", 3)
+    assert len(trials) == 2, "two at once, then the one behind"
 
 
 TEXTS = st.text(alphabet="ab \n\r", max_size=30)

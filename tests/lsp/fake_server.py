@@ -16,7 +16,7 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +74,9 @@ class FakeAnalyser:
             await self._wait()
         return report_of(request)
 
-    async def try_fix(self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
+    async def try_fix(
+        self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()
+    ) -> Trial:
         """Judge the reports of the two texts as the engine does; `tried` has the code that each fix was for."""
         text = request.source.text
         self.trials += 1
@@ -89,7 +91,7 @@ class FakeAnalyser:
         async def analyse(edited: AnalysisRequest) -> Report:
             return report_of(edited)
 
-        return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job))
+        return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job), others)
 
     async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
         """The same, unless text that is not there any more says otherwise."""

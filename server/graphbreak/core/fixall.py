@@ -6,7 +6,7 @@ with fewer. That is compared with the original once more, as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .cost import by_cost
@@ -15,9 +15,11 @@ from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
 from .judging import causes, image
 from .requests import AnalysisRequest
 from .source import SourceFile, Span
-from .trials import Compare, Trial, can_be_tried, compare_runs, with_verdicts
+from .trials import Compare, Trial, can_be_tried, compare_runs, joined, with_verdicts
 
-TryOne = Callable[[AnalysisRequest, Report, Diagnostic, Fix], Awaitable[Trial]]
+TryOne = Callable[[AnalysisRequest, Report, Diagnostic, Fix, Sequence[Diagnostic]], Awaitable[Trial]]
+"""Tries a fix of a diagnostic of a report, and of further diagnostics of it."""
+
 _MOST_STEPS = 200
 _ATTEMPTS = 2
 """How often a fix is tried that fails: the second time when others have been applied."""
@@ -61,6 +63,8 @@ class Choice:
 
     safety: Safety = Safety.SAFE
     wanted: Callable[[Diagnostic], bool] = lambda diagnostic: not diagnostic.ignored
+    together_first: bool = True
+    """Whether all are tried at once before any has been tried alone."""
 
 
 class FixAll:
@@ -93,21 +97,42 @@ class FixAll:
                 elif await self._is_whole(further):
                     here = self.best = further
                 else:
-                    self._fail(here, further.applied[-1].diagnostic, further.applied[-1].fix, _ATTEMPTS)
+                    for applied in further.applied[len(here.applied) :]:
+                        self._fail(here, applied.diagnostic, applied.fix, _ATTEMPTS)
                     here = self.best
             self.best_at[level] = self.best
         return self.best
 
     async def _step(self, state: State, level: Safety) -> State | None:
-        """The state after the next fix that helps, or None."""
+        """The state after the next fixes that help, or None: all that were never tried at once, and if that is wrong one after another."""
+        together = await self._all_at_once(state, level) if state.applied or self._choice.together_first else None
+        if together is not None:
+            return together
         for diagnostic, fix in self._candidates(state, level):
-            trial = await self._try_one(state.request, state.report, diagnostic, fix)
+            trial = await self._try_one(state.request, state.report, diagnostic, fix, ())
             self._verdicts[len(state.applied), diagnostic.id, fix.title] = trial.verdict
             if trial.helps:
                 applied = Applied(diagnostic, replace(fix, verified=trial.verdict), self._original_line(state, diagnostic))
                 return State(trial.request, trial.after, (*state.applied, applied))
             self._fail(state, diagnostic, fix)
         return None
+
+    async def _all_at_once(self, state: State, level: Safety) -> State | None:
+        first: dict[str, tuple[Diagnostic, Fix]] = {}
+        for diagnostic, fix in self._candidates(state, level):
+            if _key(state, diagnostic, fix) not in self._failed:
+                first.setdefault(diagnostic.id, (diagnostic, fix))
+        if len(first) < 2:
+            return None
+        targets, fix = joined(list(first.values()))
+        if len(targets) < 2:
+            return None
+        trial = await self._try_one(state.request, state.report, targets[0], fix, targets[1:])
+        if not trial.helps:
+            return None
+        fixes = [replace(first[target.id][1], verified=trial.verdict) for target in targets]
+        applied = (Applied(target, one, self._original_line(state, target)) for target, one in zip(targets, fixes))
+        return State(trial.request, trial.after, (*state.applied, *applied))
 
     def _fail(self, state: State, diagnostic: Diagnostic, fix: Fix, times: int = 1) -> None:
         key = _key(state, diagnostic, fix)
@@ -139,8 +164,8 @@ class FixAll:
         return attempts == 0 or (attempts < _ATTEMPTS and steps != len(state.applied))
 
     async def _is_whole(self, state: State) -> bool:
-        """Whether a state does what the original does, with all its fixes together; a single one has been compared already."""
-        if len(state.applied) == 1:
+        """Whether a state does what the original does, with all its fixes together; those of a single trial have been compared already."""
+        if len({id(applied.fix.verified) for applied in state.applied}) == 1:
             return True
         admits = any(applied.fix.admits for applied in state.applied)
         quiet = all(applied.fix.safety is Safety.SAFE for applied in state.applied)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -74,8 +74,10 @@ class Analyser(Protocol):
     async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
         """The report of one file; `progress` hears a short sentence at each step. Never raises for what user code does."""
 
-    async def try_fix(self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
-        """Apply a fix of a diagnostic of `before`, the report of `request`, to a copy, and see what it is good for."""
+    async def try_fix(
+        self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()
+    ) -> Trial:
+        """Apply a fix of a diagnostic (and of others) of `before`, the report of `request`, to a copy, and see what it is good for."""
 
     async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
         """What a job of a request and its edited one do in eager mode."""

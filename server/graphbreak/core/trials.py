@@ -12,6 +12,7 @@ from ..worker.protocol import Compared, Job
 from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
 from .judging import COUNTED, Change, Edits, causes, changed, lost_function, lost_operations
 from .requests import AnalysisRequest
+from .source import Edit, Span
 
 Analyse = Callable[[AnalysisRequest], Awaitable[Report]]
 Compare = Callable[[Job], Awaitable[Compared]]
@@ -100,13 +101,42 @@ def edited(request: AnalysisRequest, report: Report, edits: Edits) -> AnalysisRe
     return replace(request, source=replace(request.source, text=own), overlay={**request.overlay, **texts})
 
 
-async def try_fix(request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, analyse: Analyse, compare: Compare) -> Trial:
-    """Try a fix of a diagnostic of `before`, which is the report of `request`."""
+def joined(pairs: Sequence[tuple[Diagnostic, Fix]]) -> tuple[list[Diagnostic], Fix]:
+    """Fixes of several diagnostics as one, without those whose edits get in each other's way; the same edit is made once."""
+    edits: dict[str, tuple[Edit, ...]] = {}
+    taken: list[tuple[Diagnostic, Fix]] = []
+    for diagnostic, fix in pairs:
+        new = {path: tuple(edit for edit in group if edit not in edits.get(path, ())) for path, group in fix.edits.items()}
+        if not any(_collide(one.span, other.span) for path, group in new.items() for one in group for other in edits.get(path, ())):
+            edits.update((path, (*edits.get(path, ()), *group)) for path, group in new.items())
+            taken.append((diagnostic, fix))
+    fixes = [fix for _, fix in taken]
+    title = "; ".join(fix.title for fix in fixes)
+    return [diagnostic for diagnostic, _ in taken], Fix(title, min(f.safety for f in fixes), edits, admits=any(f.admits for f in fixes))
+
+
+def _collide(one: Span, other: Span) -> bool:
+    """Whether two edits replace the same text, or one puts text in where the other begins or ends."""
+    if one.start == one.end or other.start == other.end:
+        return one.touches(other)
+    return one.start < other.end and other.start < one.end
+
+
+async def try_fix(
+    request: AnalysisRequest,
+    before: Report,
+    diagnostic: Diagnostic,
+    fix: Fix,
+    analyse: Analyse,
+    compare: Compare,
+    others: Sequence[Diagnostic] = (),
+) -> Trial:
+    """Try a fix of a diagnostic of `before`, which is the report of `request`; `others` are further ones that it is for."""
     after_request = edited(request, before, fix.edits)
     after = await analyse(after_request)
     change = changed(before, after, fix.edits)
     numbers = len(causes(before)), len(causes(after))
-    problem = _problem(before, after, diagnostic, fix, change)
+    problem = next((why for one in (diagnostic, *others) if (why := _problem(before, after, one, fix, change))), "")
     if problem:
         return Trial(_failed(numbers, problem), after_request, after, change=change)
     compared = await compare_runs(before.jobs, after.jobs, fix.admits, compare)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -70,13 +70,15 @@ class Trials:
             self._pump()
 
     def _new(self, request: AnalysisRequest, report: Report) -> Work:
-        async def try_one(now: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
+        async def try_one(now: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic]) -> Trial:
             key = (hash((now.source.text, frozenset(now.overlay.items()))), _key(diagnostic, fix))
             if key not in work.known:
-                work.known[key] = await self._analyser.try_fix(now, before, diagnostic, fix)
+                work.known[key] = await self._analyser.try_fix(now, before, diagnostic, fix, others)
             return work.known[key]
 
-        together = FixAll(request, report, try_one, lambda job: self._analyser.compare(request, job), Choice(Safety.SAFE))
+        together = FixAll(
+            request, report, try_one, lambda job: self._analyser.compare(request, job), Choice(Safety.SAFE, together_first=False)
+        )
         work = Work(request, report, together, try_one)
         return work
 
@@ -181,7 +183,7 @@ class Trials:
 
     async def _try(self, entry: str, work: Work, diagnostic: Diagnostic, fix: Fix) -> None:
         try:
-            trial = await work.try_one(work.request, work.report, diagnostic, fix)
+            trial = await work.try_one(work.request, work.report, diagnostic, fix, ())
         except Exception as error:  # a bug in the engine costs this one verdict
             self._log(error)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..core.analysis import analyse
@@ -58,13 +58,15 @@ class Engine:
         report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects), projects)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
 
-    async def try_fix(self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix) -> Trial:
+    async def try_fix(
+        self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()
+    ) -> Trial:
         """Apply a fix to a copy, trace it again and compare what it computes. Cancelling the task ends what runs for it."""
 
         async def analyse(edited: AnalysisRequest) -> Report:
             return await self.analyse(edited, lambda sentence: None)
 
-        return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job))
+        return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job), others)
 
     async def try_fixes(self, request: AnalysisRequest, report: Report) -> Report:
         """The report of a request with a verdict on each of its fixes."""

@@ -121,6 +121,13 @@ def test_a_module_that_compiles_nothing_is_traced_through_the_program_that_does(
     assert "from train.py" in three("layers.py")[1]
 
 
+def test_a_clean_module_is_known_to_be_traced(three: Command) -> None:
+    three.write("layers.py", LAYERS.replace('        print("block")\n', ""))
+    status, result = three.json("layers.py")
+    assert (status, breaks(result)) == (0, [])
+    assert rows(result) == [("model.py", "Net.forward", "traced", ["call:train.py"])]
+
+
 def test_a_function_that_only_another_file_calls_is_traced_there(three: Command) -> None:
     three.write("model.py", MODEL + "\n\n@torch.compile\ndef never(y):\n    return y\n")
     _, result = three.json("model.py")

@@ -48,9 +48,10 @@ def told(reports: Sequence[Report], paths: set[str], entries: Mapping[str, Seque
 
 
 def _concerning(report: Report, paths: set[str]) -> Report:
-    """What a run of another file says of some files: what is marked or written in them, and the causes and functions that belong to it."""
+    """What a run of another file says of some files: what is marked or written in them or comes by them, and the causes that belong to it."""
     here = {diagnostic.id for diagnostic in report.diagnostics if diagnostic.path in paths and diagnostic.kind is not Kind.NOT_ANALYSED}
     own = {row.name for row in report.functions if row.mark_path in paths or row.path in paths}
+    through = {row.name for row in report.functions if any(region.path in paths for region in row.regions)}
 
     def counts(diagnostic: Diagnostic) -> bool:
         if diagnostic.kind is Kind.RAISED:
@@ -60,7 +61,7 @@ def _concerning(report: Report, paths: set[str]) -> Report:
         return diagnostic.id in here or bool(own.intersection(diagnostic.functions))
 
     diagnostics = tuple(filter(counts, report.diagnostics))
-    names = own.union(*(diagnostic.functions for diagnostic in diagnostics))
+    names = own.union(through, *(diagnostic.functions for diagnostic in diagnostics))
     functions = tuple(row for row in report.functions if row.name in names and row.outcome is Outcome.TRACED)
     raised = [one for one in report.diagnostics if one.kind is Kind.RAISED and one not in diagnostics]
     problems = tuple(f"{one.path}:{one.span.start.line + 1}: {one.message.rstrip('.')}." for one in raised)

@@ -73,6 +73,29 @@ async def test_a_program_that_compiles_nothing_itself_is_run_too(editor: Editor,
     assert asked(editor)[2] == "run.py"
 
 
+async def test_a_lens_says_which_program_is_being_traced(editor: Editor, tmp_path: Path) -> None:
+    model, program = tmp_path / "model.py", tmp_path / "run.py"
+    model.write_text(MARK + "def f(x):\n    UNREACHED; GRAPHS\n")
+    program.write_text("import model\nmodel.f(1)\nSLOW = 1\n")
+    await editor.connect(tmp_path)
+    editor.open(model, model.read_text())
+    await editor.analysed(2)
+    assert next(command.title for _, command in await editor.lenses(model)) == "tracing run.py…"
+    editor.analyser.release.set()
+    await until(lambda: editor.status[-1:] == [("idle", "")])
+    assert next(command.title for _, command in await editor.lenses(model)) == "not analysed: nothing in this file calls it"
+
+
+async def test_tracing_the_workspace_runs_the_programs_of_files_that_are_not_open(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MARK + "def f(x):\n    UNREACHED; GRAPHS\n")
+    (tmp_path / "run.py").write_text("import model\nmodel.f(1)\n")
+    (tmp_path / "other.py").write_text("import layers\nlayers.f(1)\n")
+    await editor.connect(tmp_path)
+    await editor.command("graphbreak.traceWorkspace")
+    await editor.analysed(2)
+    assert asked(editor) == ["model.py", "run.py"]
+
+
 async def test_no_program_is_looked_for_where_all_is_traced(editor: Editor, tmp_path: Path) -> None:
     layers, _ = project(tmp_path)
     await editor.connect(tmp_path)

@@ -48,7 +48,7 @@ def told(reports: Sequence[Report], paths: set[str], entries: Mapping[str, Seque
 
 
 def _concerning(report: Report, paths: set[str]) -> Report:
-    """What a run of another file says of some files: what is marked or written in them or comes by them, and the causes that belong to it."""
+    """What a run of another file says of some files: what is marked in them, written in them or comes by them, with its causes."""
     here = {diagnostic.id for diagnostic in report.diagnostics if diagnostic.path in paths and diagnostic.kind is not Kind.NOT_ANALYSED}
     own = {row.name for row in report.functions if row.mark_path in paths or row.path in paths}
     through = {row.name for row in report.functions if any(region.path in paths for region in row.regions)}

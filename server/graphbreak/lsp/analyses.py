@@ -125,8 +125,7 @@ class Analyses:
             report = caught_up(report, document.since(run.revision), document.source)
         session.results.put(run.path, report, only=bool(run.only))
         session.publisher.now(analysed=run.path)
-        if session.documents.get(run.path) is not None:
-            session.entries.look(run.path)
+        session.entries.look(run.path, closed_too=session.workspace_trace.goes_on)
         # A helper that nobody knew to be involved may have been saved while it ran.
         if any(session.saved_at(path) > run.revision for path in involved):
             session.runs.again(run.path)

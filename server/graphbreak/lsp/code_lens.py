@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from lsprotocol import types
@@ -76,7 +77,7 @@ def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found
         where = [ls.session.converter.uri(function.path), function.name]
         yield types.Command(title, SHOW_GRAPHS, arguments=where) if extended else types.Command(title, TRACE, arguments=[uri])
     if not shown:
-        reason = lens.title(found[0]) if found and trusted else _unknown(ls, document.path, trusted)
+        reason = _tracing(ls, document.path) or (lens.title(found[0]) if found and trusted else _unknown(ls, document.path, trusted))
         yield types.Command(reason, "") if extended else types.Command(reason, TRACE, arguments=[uri])
     if not extended:
         return
@@ -86,6 +87,12 @@ def _commands(ls: GraphbreakServer, document: Document, mark: Mark | None, found
         yield types.Command("Show graphs", SHOW_GRAPHS, arguments=[ls.session.converter.uri(shown[0].path), shown[0].name])
     if mark is not None:
         yield types.Command("Edit inputs", EDIT_INPUTS, arguments=_edit(document, mark, shown))
+
+
+def _tracing(ls: GraphbreakServer, path: str) -> str:
+    """What is being run that may yet show what the file's own trace did not."""
+    entry = ls.session.entries.running(path)
+    return f"tracing {os.path.basename(entry)}…" if entry is not None else ""
 
 
 def _intended(ls: GraphbreakServer, function: FunctionResult) -> int:

@@ -45,14 +45,19 @@ class Entries:
         known = results.entries_with(path)
         return [entry for entry in self._of.get(path, ()) if entry in known or not _ended_well(results.reports.get(entry))]
 
+    def running(self, path: str) -> str | None:
+        """The entry that is run in behalf of a file just now."""
+        return next((entry for entry in self._of.get(path, ()) if self._session.runs.is_running(entry)), None)
+
     def has_inputs(self, path: str) -> bool:
         """Whether a file is to be traced although nothing is marked in it: its project says how, or another file needs it."""
         settings = self._settings(path)
         return bool(settings.examples_of(path) or settings.entries_of(path)) or self.is_entry(path)
 
-    def look(self, path: str) -> None:
-        """An open file is about to be traced, or was: see that its entries are too."""
-        self._session.soon(self._look(path))
+    def look(self, path: str, closed_too: bool = False) -> None:
+        """A file is about to be traced, or was: see that its entries are too, if it is (still) open or `closed_too`."""
+        if closed_too or self._session.documents.get(path) is not None:
+            self._session.soon(self._look(path, closed_too))
 
     def changed_on_disk(self, path: str) -> None:
         """Another program wrote a file, which may have become an entry of an open one."""
@@ -81,11 +86,11 @@ class Entries:
             if self._session.triggers.is_automatic(document.path):
                 self.look(document.path)
 
-    async def _look(self, path: str) -> None:
+    async def _look(self, path: str, closed_too: bool) -> None:
         session = self._session
         overlay, is_open = session.documents.overlay(), self._is_open(path)
         found = await asyncio.to_thread(self._search, path, overlay, is_open)
-        if session.documents.get(path) is None:
+        if session.documents.get(path) is None and not closed_too:
             return
         trusted = [entry for entry in found if session.configuration.of(entry).trusted]
         self._of[path] = tuple(trusted)
@@ -105,12 +110,10 @@ class Entries:
         return scan.entries_for(path, overlay)
 
     def _is_open(self, path: str) -> bool:
-        """Whether another file may show more of a document: nothing is marked in it, or something that its own trace did not come to."""
+        """Whether another file may show more of one: nothing is marked in it, or something that its own trace did not come to."""
         document = self._session.documents.get(path)
-        if document is None or not document.is_python:
-            return False
-        if not document.marks.marks:
-            return True
+        if document is not None and not document.marks.marks:
+            return document.is_python
         report = self._session.results.reports.get(path)
         rows = [row for row in report.functions if row.mark_path == path] if report is not None else []
         return any(map(is_open, rows))

@@ -45,6 +45,11 @@ class WorkspaceTrace:
             self._session.runs.request_in_background(paths)
             self.update()
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the workspace is being traced: then files that are not open have their entries run too."""
+        return self._bar is not None
+
     def update(self) -> None:
         """Say how far it has come. Files that were added since, to be traced again, count too."""
         left = self._session.runs.in_background

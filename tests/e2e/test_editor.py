@@ -270,3 +270,35 @@ async def test_bad_files_end_in_one_outcome_and_the_next_is_right(real: RealEdit
         real.open(after, good)
         (right,) = await real.diagnostics(after, bool)
         assert spot(right) == (5, 4, 5, 15)
+
+
+async def test_fixes_are_tried_once_the_diagnostics_are_out_and_all_applied_together(real: RealEditor, tmp_path: Path) -> None:
+    path = tmp_path / "model.py"
+    text = (
+        "import torch\n\n\n@torch.compile\ndef f(x):\n    print('one', 1)\n    y = x + 1\n    if y.sum() > 0:\n        y = y * 2\n"
+        "    return y\n\n\nf(torch.ones(3))\n"
+    )
+    path.write_text(text)
+    await real.start(tmp_path)
+    real.open_file(path)
+    found = await real.diagnostics(path, lambda shown: len(shown) == 2)
+    everything = types.Range(types.Position(0, 0), types.Position(99, 0))
+    first = await real.actions(path, found[1].range)
+    assert any(action.title.endswith("(not tried yet)") for action in first)
+    for _ in range(int(SECONDS / 0.1)):
+        actions = await real.actions(path, everything, ["source.fixAll"])
+        tried = await real.actions(path, found[1].range)
+        if (
+            actions
+            and not any("not tried" in action.title for action in tried)
+            and any("removes 2 of 2" in action.title for action in tried)
+        ):
+            break
+        await asyncio.sleep(0.1)
+    preferred = [action.title for action in tried if action.is_preferred]
+    assert [title.rpartition(" — ")[2] for title in preferred] == ["removes 1 of 2 breaks, outputs equal"]
+    (change,) = (actions[0].edit.document_changes if actions[0].edit else None) or []
+    assert isinstance(change, types.TextDocumentEdit)
+    assert {edit.new_text.strip() for edit in change.edits if isinstance(edit, types.TextEdit)} & {
+        "torch._dynamo.config.reorderable_logging_functions.add(print)"
+    }

@@ -44,8 +44,11 @@ async def test_a_title_says_what_a_trial_showed(editor: Editor, tmp_path: Path) 
     assert (action.title, action.is_preferred) == ("Remove the `print` — removes 1 of 3 breaks, outputs equal", True)
     assert action.edit == untried.edit
     let_in(editor, 1)
-    await tried(editor, "print(safe, 1)", "print(2)")
-    (action,) = await editor.actions(path, SECOND)
+    await editor.hover(path, 5, 6)
+    let_in(editor, 2)
+    await until(lambda: "print(2)" in editor.analyser.tried)
+    await editor.settle()
+    action, *_ = await editor.actions(path, SECOND)
     assert (action.title, action.is_preferred) == ("Remove the `print` — removes 1 of 3 breaks, outputs equal", None)
     assert len([published for published in editor.published if published.uri == path.as_uri()]) == 1
 
@@ -128,13 +131,13 @@ async def test_fix_all_is_what_is_verified_so_far(editor: Editor, tmp_path: Path
     await editor.shows(path, *ALL)
     everything = span(0, 0, 9, 0)
     assert await editor.actions(path, everything, ["source.fixAll.graphbreak"]) == []
-    let_in(editor, 3)
-    await tried(editor, "print(safe, 1)", "print(2)", "print(safe, 3)")
+    let_in(editor, 2)
+    await tried(editor, "print(safe, 1)", "print(safe, 3)")
     (one,) = await editor.actions(path, everything, ["source.fixAll.graphbreak"])
     assert edited(THREE, one) == THREE.replace("print(safe, 3)", "pass")  # the one that is hit most
     assert len(await titles(editor, path, FIRST)) == 1
     let_in(editor, 5)
-    await until(lambda: len(editor.analyser.tried) >= 4)
+    await until(lambda: "print(2)" in editor.analyser.tried)
     await editor.settle()
     for only in ("source", "source.fixAll", "source.fixAll.graphbreak"):
         (both,) = await editor.actions(path, everything, [only])

@@ -152,12 +152,14 @@ class Trials:
             self._next()
 
     def _next(self) -> None:
+        """What may be applied unseen first, alone and together; then the rest."""
         for entry, work in self._work.items():
-            following = next(work.waiting(), None)
-            if following is not None:
+            waiting = list(work.waiting())
+            safe = [pair for pair in waiting if pair[1].safety is Safety.SAFE]
+            if safe or (waiting and work.done):
+                following = (safe or waiting)[0]
                 self._start(entry, _key(*following), self._try(entry, work, *following))
                 return
-        for entry, work in self._work.items():
             if not work.done:
                 self._start(entry, ("", ""), self._try_together(work))
                 return

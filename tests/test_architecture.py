@@ -88,7 +88,7 @@ def test_positions_are_converted_in_one_module() -> None:
     assert names([path for path in below("lsp") if pattern.search(path.read_text(encoding="utf-8"))]) == ["lsp/convert.py"]
 
 
-@pytest.mark.parametrize("folder", ["core", "fixes"])
+@pytest.mark.parametrize("folder", ["core", "fixes", "refactors"])
 def test_core_and_fixes_do_no_io(folder: str) -> None:
     for path in below(folder):
         assert not tops(path) & IO_MODULES, f"{path.name} imports {tops(path) & IO_MODULES}"
@@ -101,7 +101,7 @@ def test_core_and_fixes_do_no_io(folder: str) -> None:
 
 
 def test_core_knows_neither_tracer_nor_editor() -> None:
-    for path in [*below("core"), *below("fixes")]:
+    for path in [*below("core"), *below("fixes"), *below("refactors")]:
         for name in imports(path):
             assert not name.startswith(("graphbreak.tracer", "graphbreak.lsp", "graphbreak.cli")), f"{path.name} imports {name}"
 

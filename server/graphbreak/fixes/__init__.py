@@ -32,6 +32,7 @@ from .ignored_labels import ignored_labels
 from .keep_tensor import keep_tensor
 from .masked_reduction import masked_reduction
 from .model import FixContext, Fixer
+from .named_setting import SETTINGS, named_setting
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
@@ -83,6 +84,7 @@ FIXERS = (
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
     Row("shape setting", capture_shapes, _BROKEN, _SELECTS),
+    Row("named setting", named_setting, _BROKEN, frozenset(SETTINGS)),
     Row("dynamic mark", dynamic_mark, _RECOMPILED),
     Row("dynamic dimension", dynamic_dimension, _RECOMPILED),
     Row("dynamic attribute", dynamic_attribute, _RECOMPILED),

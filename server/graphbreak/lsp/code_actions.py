@@ -15,9 +15,12 @@ from .connection import GraphbreakServer
 from .convert import to_path
 from .diagnostics import shown
 from .documents import Document
+from .refactors import refactors
 
 FIX_ALL = "source.fixAll.graphbreak"
-OPTIONS = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL])
+OPTIONS = types.CodeActionOptions(
+    code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL, types.CodeActionKind.RefactorExtract, types.CodeActionKind.RefactorRewrite]
+)
 
 
 def code_action(ls: GraphbreakServer, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -28,15 +31,17 @@ def code_action(ls: GraphbreakServer, params: types.CodeActionParams) -> list[ty
         return []
     only = params.context.only
     actions = list(_fix_all(ls, document)) if only and _wants(only, FIX_ALL) else []
+    asked = ls.session.converter.from_range(document.source, params.range)
+    actions += [action for action in refactors(ls, document, asked) if action.kind is not None and _wants(only, action.kind)]
     if not _wants(only, types.CodeActionKind.QuickFix):
         return actions
-    asked = ls.session.converter.from_range(document.source, params.range)
     ls.session.trials.looked_at(document.path, asked)
-    return actions + _quick_fixes(ls, document, asked)
+    return _quick_fixes(ls, document, asked) + actions
 
 
 def _wants(only: Sequence[types.CodeActionKind | str] | None, kind: str) -> bool:
     """Whether a kind is asked for: by itself, or by one that it lies below. An empty kind stands for all of them."""
+    kind = str(kind.value if isinstance(kind, types.CodeActionKind) else kind)
     wanted = [str(one.value if isinstance(one, types.CodeActionKind) else one) for one in only or ()]
     return only is None or any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
 

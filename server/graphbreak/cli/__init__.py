@@ -37,6 +37,10 @@ def _run(options: argparse.Namespace) -> int:
         from .explain import explain
 
         return explain(options)
+    if options.command == "record":
+        from .record import record
+
+        return record(options)
     if options.command == "rule":
         from .rule import rule
 
@@ -53,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands.add_parser("check", help="run files and report the graph breaks of their compiled functions"))
     _add_explain(commands.add_parser("explain", help="print PyTorch's own explain report for one function"))
     _add_rule(commands.add_parser("rule", help="say what a graph break type means and what to do about it; without one, list the pages"))
+    record = commands.add_parser("record", help="run a program as it is, and keep with what its compiled functions were called")
+    record.add_argument("command_line", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="such as python train.py --epochs 1")
     commands.add_parser("server", help="speak the language server protocol on standard input and output")
     return parser
 

@@ -242,7 +242,7 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
     rows = settled([part.rows for part in parts])
     diagnostics = [diagnostic for part in parts for diagnostic in part.diagnostics]
     diagnostics += [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
-    diagnostics += [directive_diagnostic(path, directive) for directive in marks.stray]
+    diagnostics += [directive_diagnostic(path, directive) for directive in marks.stray if not directive.recorded]
     read = {file for part in parts if isinstance(part.run.end, Finished) for file in part.run.end.ended.files if part.workspace.owns(file)}
     named = (
         read
@@ -257,7 +257,7 @@ def _report(request: AnalysisRequest, marks: Marks, parts: list[_Part], sources:
         functions=tuple(row.result for row in rows),
         diagnostics=tuple(diagnostics),
         environment=merged_environment([part.run.environment for part in parts]),
-        problems=tuple(dict.fromkeys(sentence for part in parts for sentence in _problems(part.what or path, part.run))),
+        problems=tuple(dict.fromkeys((*_gone(marks), *(line for part in parts for line in _problems(part.what or path, part.run))))),
         output="".join(part.run.output for part in parts),
         used_ignores=used_ignores,
         jobs=tuple(part.run.job for part in parts if part.run.job is not None),
@@ -287,6 +287,12 @@ def _ignoring(
     reach = reach_of([part.run for part in parts if not part.guessed])
     idle, used = check_ignores([(source, marks[source.path]) for source in own], diagnostics, [row.result for row in rows], reach)
     return [*shown, *with_ignores(idle, {}, hidden, texts.get)], used
+
+
+def _gone(marks: Marks) -> list[str]:
+    """Sentences about functions that inputs were recorded for and that are not there any more."""
+    gone = dict.fromkeys((directive.file, directive.error) for directive in marks.stray if directive.recorded)
+    return [f"{error.rstrip('.')} any more, which {file} has inputs for; record again." for file, error in gone]
 
 
 def _shows_something(run: Run) -> bool:

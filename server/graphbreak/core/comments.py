@@ -30,7 +30,7 @@ class Directive:
 
     `target_line` is the line that the comment speaks of: the one right below the block of comments, whatever stands
     there, or the comment's own line where it follows code. `file` is where it is written, if that is another file (the project's), and
-    `utf8` its column there in bytes.
+    `utf8` its column there in bytes; `recorded` is a call that was recorded, in place of an expression.
     """
 
     expression: str
@@ -39,6 +39,7 @@ class Directive:
     error: str = ""
     file: str = ""
     utf8: int = 0
+    recorded: str = ""
 
 
 @dataclass(frozen=True)

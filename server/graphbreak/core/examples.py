@@ -14,7 +14,8 @@ from .source import SourceFile, Span
 @dataclass(frozen=True)
 class Example:
     """An example call for the function `name` of the file `path`. `span` is where it is written in `file`, the pyproject.toml, and `utf8`
-    the column of that in bytes. `key` is the function as it is named there, `error` why the call is none."""
+    the column of that in bytes. `key` is the function as it is named there, `error` why the call is none.
+    `recorded` is the call as it was recorded (see `recorded`), where it is not an expression."""
 
     key: str
     path: str
@@ -24,6 +25,7 @@ class Example:
     span: Span
     utf8: int = 0
     error: str = ""
+    recorded: str = ""
 
 
 @dataclass(frozen=True)

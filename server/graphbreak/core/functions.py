@@ -238,6 +238,9 @@ def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outco
         return Outcome.RAISED, f"the program raised {text} before it was called"
     if planned.guesses:
         return _not_guessed(_guess_for(planned, run, mark))
+    stale = _stale(run, mark) if planned.source == "recorded" else ""
+    if stale:
+        return Outcome.NO_INPUTS, stale
     if planned.calls:
         return Outcome.NOT_REACHED, "its example call ran without calling it"
     status = run.end.ended.status if isinstance(run.end, Finished) else 0
@@ -246,6 +249,12 @@ def _not_called(planned: PlannedRun, run: Run, mark: Mark | None) -> tuple[Outco
     if planned.entry is not None:
         return Outcome.NOT_REACHED, f"`{planned.entry.text}` does not call it"
     return Outcome.NOT_REACHED, NOTHING_CALLS
+
+
+def _stale(run: Run, mark: Mark | None) -> str:
+    """Why the recorded calls of a function cannot be made again, as the run says it."""
+    notes = run.end.ended.notes if isinstance(run.end, Finished) else []
+    return next((note for note in notes if mark is not None and f"`{mark.name}`" in note), "")
 
 
 def _ending(planned: PlannedRun, run: Run, status: int) -> str:

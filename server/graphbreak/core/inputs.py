@@ -38,13 +38,15 @@ class PlannedRun:
     @property
     def settles(self) -> bool:
         """Whether its marks need no further source even if it does not come to them: their own example calls are right, or an error."""
-        return bool(self.calls)
+        return bool(self.calls) and self.source != "recorded"
 
     def after(self, shown: Iterable[Mark]) -> PlannedRun | None:
         """The run once some marks are shown; None when it was for these alone."""
         elsewhere = tuple(dict.fromkeys((*self.elsewhere, *shown)))
         left = tuple(mark for mark in self.marks if mark not in elsewhere)
-        return replace(self, marks=left, elsewhere=elsewhere) if left or not self.marks else None
+        own = [(call, owner) for call, owner in zip(self.calls, self.owners) if owner in left]
+        calls, owners = tuple(call for call, _ in own), tuple(owner for _, owner in own)
+        return replace(self, marks=left, calls=calls, owners=owners, elsewhere=elsewhere) if left or not self.marks else None
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,13 @@ def _from_directives(given: Given, marks: list[Mark]) -> list[PlannedRun]:
 
 
 def _from_examples(given: Given, marks: list[Mark]) -> list[PlannedRun]:
-    return _example_calls(given.source, "project", [(mark, one) for mark in marks for one in mark.directives if one.file])
+    return _example_calls(
+        given.source, "project", [(mark, one) for mark in marks for one in mark.directives if one.file and not one.recorded]
+    )
+
+
+def _from_recorded(given: Given, marks: list[Mark]) -> list[PlannedRun]:
+    return _example_calls(given.source, "recorded", [(mark, one) for mark in marks for one in mark.directives if one.recorded])
 
 
 def _example_calls(source: SourceFile, origin: str, written: Iterable[tuple[Mark, Directive]]) -> list[PlannedRun]:
@@ -146,7 +154,8 @@ def _example_calls(source: SourceFile, origin: str, written: Iterable[tuple[Mark
             start, options = directive.span.start, mark.options
             utf8 = directive.utf8 if directive.file else _utf8(source, start)
             to_compile, fullgraph = _to_compile(mark, directive), bool(options.fullgraph)
-            calls.append(ExampleCall(directive.expression, start.line + 1, utf8, to_compile, fullgraph, options.dynamic, directive.file))
+            place = directive.expression, start.line + 1, utf8
+            calls.append(ExampleCall(*place, to_compile, fullgraph, options.dynamic, directive.file, directive.recorded))
             owners.append(mark)
     return [PlannedRun(origin, tuple(dict.fromkeys(owners)), tuple(calls), tuple(owners))] if calls else []
 
@@ -201,5 +210,6 @@ _SOURCES: tuple[Callable[[Given, list[Mark]], list[PlannedRun]], ...] = (
     _from_directives,
     _from_examples,
     _from_entries,
+    _from_recorded,
     _from_the_program,
 )

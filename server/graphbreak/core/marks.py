@@ -173,7 +173,7 @@ class _Reader:
         assigned = (site.line for target, site in self._parts.assignments if ast.unparse(target) == example.name)
         line = next((line for lines in (defined, assigned) for line in lines), -1)
         error = example.error or ("" if line >= 0 else f"There is no `{example.name}` in {example.path}.")
-        return Directive(example.expression, example.span, line, error, example.file, example.utf8)
+        return Directive(example.expression, example.span, line, error, example.file, example.utf8, example.recorded)
 
     def _of_definition(self, form: MarkForm, definition: Definition, span: Span | None, options: MarkOptions) -> _Found:
         line, name_span = self._defined_at(definition)

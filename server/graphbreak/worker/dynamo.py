@@ -9,7 +9,6 @@ import ctypes
 import functools
 import glob
 import importlib
-import inspect
 import itertools
 import json
 import logging
@@ -23,13 +22,14 @@ import torch
 import torch._dynamo
 
 from . import stacks
+from .patching import Undo as Undo
+from .patching import patch as patch
 from .protocol import Place, plain_name
 
 TORCH_FOLDER = os.path.dirname(os.path.abspath(torch.__file__))
 TRACE_LOGGER = "torch.__trace"
 LIMIT_LOGGER = "torch._dynamo.convert_frame"
 _TYPE_OF_ID = {"GB0170": "Data-dependent branching"}  # in 2.8 the table has a variable's name in place of the type
-Undo = Callable[[], None]
 
 
 def in_torch(file: str) -> bool:
@@ -40,38 +40,6 @@ def in_torch(file: str) -> bool:
 def reset() -> None:
     """Forget everything that was compiled."""
     torch._dynamo.reset()
-
-
-def patch(owner: Any, name: str, make: Callable[[Any], Any]) -> Undo:
-    """Have `owner.name` do what `make(real)` does; returns what takes it back.
-
-    A plain function stays the object that it is, and only its code is exchanged: Dynamo knows some functions by identity and others by
-    their file, and a program may have taken a reference to it before.
-    """
-    function = getattr(owner, name, None)
-    if function is None:
-        return lambda: None
-    if not isinstance(function, types.FunctionType) or function.__closure__:
-        setattr(owner, name, make(function))
-        return lambda: setattr(owner, name, function)
-    code = function.__code__
-    real = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
-    real.__kwdefaults__ = function.__kwdefaults__
-    key = f"_graphbreak_{function.__name__}"
-    scope: dict[str, Any] = {}
-    exec(f"def stub(*args, **kwargs): return {key}(*args, **kwargs)", scope)
-    function.__globals__[key] = make(real)
-    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Dynamo binds arguments by it
-    function.__code__ = scope["stub"].__code__.replace(
-        co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=code.co_firstlineno
-    )
-
-    def undo() -> None:
-        function.__code__ = code
-        del function.__signature__  # type: ignore[attr-defined]
-        function.__globals__.pop(key, None)
-
-    return undo
 
 
 def disable_owners() -> tuple[Any, ...]:

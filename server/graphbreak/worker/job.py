@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from . import overlay, stacks, testing, user_module
-from .protocol import DeviceSeen, Ended, Failure, Job, Message, Missing, Place
+from .protocol import DeviceSeen, Ended, ExampleCall, Failure, Job, Message, Missing, Place
 from .recorder import Recorder
 
 if TYPE_CHECKING:
@@ -130,14 +130,18 @@ def _run_calls(job: Job, recorder: Recorder, recording: CanJudge) -> None:
     for index, call in enumerate(job.calls):
         recorder.directive = index
         try:
-            if call.compile_path and call.compile_path not in compiled:
+            if call.compile_path and call.compile_path not in compiled and not call.recorded:
                 problem = _compile(module, call.compile_path, call.fullgraph, call.dynamic)
                 if problem:
                     _refuse(recorder, job, index, problem)
                     continue
                 compiled.add(call.compile_path)
+            make = _recorded(job, module, call, recorder) if call.recorded else None
             recorder.recording = True
-            user_module.evaluate(call.expression, call.file or job.path, call.line, call.column, module.__dict__)
+            if make is not None:
+                make()
+            elif not call.recorded:
+                user_module.evaluate(call.expression, call.file or job.path, call.line, call.column, module.__dict__)
         except SystemExit as error:
             _report(recorder, recording, error, index)
         except BaseException as error:
@@ -174,6 +178,20 @@ def _run_guesses(job: Job, recorder: Recorder, recording: Session) -> str:
             recorder.recording = False
     recorder.directive = -1
     return ""
+
+
+def _recorded(job: Job, module: types.ModuleType, call: ExampleCall, recorder: Recorder) -> Callable[[], object] | None:
+    """A recorded call, ready to be made; None, and a note, where it does not fit the program any more."""
+    from . import rebuilding
+
+    project = os.path.dirname(os.path.dirname(call.file))
+    try:
+        return rebuilding.recorded_call(call.recorded, module, call.expression, project, job.device, bool(call.compile_path))
+    except rebuilding.Stale as stale:
+        note = f"the recorded inputs of `{call.expression}` cannot be used: {stale}; record again"
+        if note not in recorder.notes:
+            recorder.notes.append(note)
+        return None
 
 
 def _compile(module: types.ModuleType, path: str, fullgraph: bool, dynamic: bool | None) -> str:

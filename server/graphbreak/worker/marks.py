@@ -36,8 +36,8 @@ class Marks:
         """`torch.compile(target)` at `place` gave `compiled`."""
         mark = len(self._keep)
         self._keep.append((target, compiled))
-        for function in _wrappers(compiled):
-            key = _closure_key(function)
+        for function in wrappers(compiled):
+            key = closure_key(function)
             self._by_cells[key] = mark
             self._codes.add(key[0])
         written = user_function(target)
@@ -138,7 +138,7 @@ def qualified_name(function: Callable[..., object] | None, target: object) -> st
     return str(name).replace("<locals>.", "")
 
 
-def _wrappers(compiled: object) -> list[types.FunctionType]:
+def wrappers(compiled: object) -> list[types.FunctionType]:
     """The functions with a closure over what they call that a compiled object consists of: itself, or a module's forward."""
     if inspect.isfunction(compiled):
         found: list[object] = [compiled]
@@ -149,6 +149,7 @@ def _wrappers(compiled: object) -> list[types.FunctionType]:
     return [value for value in found if inspect.isfunction(value) and "fn" in value.__code__.co_freevars]
 
 
-def _closure_key(function: types.FunctionType) -> CellKey:
+def closure_key(function: types.FunctionType) -> CellKey:
+    """What tells apart the functions that `torch.compile` returns, which share their code."""
     cells = function.__closure__ or ()
     return function.__code__, tuple(id(cell.cell_contents) for cell in cells)

@@ -67,7 +67,8 @@ class ExampleCall:
     """A directive: an example call to evaluate in the module, at its own place in the file (1-based line, UTF-8 column).
 
     `compile_path` names the object to compile first (`Net.forward`), or is empty where the source compiles it itself; `fullgraph` and
-    `dynamic` are for that. `file` is where it is written, if that is not the module's own file.
+    `dynamic` are for that. `file` is where it is written, if that is not the module's own file; `recorded` is a call
+    that was recorded (JSON, see `samples`), in place of an expression, of the function that `expression` then names.
     """
 
     expression: str
@@ -77,6 +78,7 @@ class ExampleCall:
     fullgraph: bool = False
     dynamic: typing.Optional[bool] = None
     file: str = ""
+    recorded: str = ""
 
 
 @dataclass(frozen=True)

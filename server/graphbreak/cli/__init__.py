@@ -1,4 +1,4 @@
-"""The command line: `graphbreak check`, `explain`, `rule` and `server`."""
+"""The command line: `graphbreak check`, `record`, `explain`, `rule` and `server`."""
 
 from __future__ import annotations
 

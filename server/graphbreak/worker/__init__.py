@@ -7,5 +7,6 @@ environment it is a guest in. It runs on Python 3.10 to 3.14 and torch 2.8 and n
 Reading order: `__main__` (start by path), `loop` (the prepared parent and its forks), `job` (one trace),
 `user_module` and `overlay` (whose text is run, and as what), `session` (what is put around the program), `compiling` and `listening`
 (what is heard), `recorder` (what is sent back), `marks` (which callable is which), `stacks` and `specs`
-(places and inputs as plain values), `dynamo` (every private torch name).
+(places and inputs as plain values), `dynamo` (every private torch name). `hook`, `recording`, `origins` and `samples` run in the user's own
+process under `graphbreak record`; `rebuilding` makes what they noted again.
 """

@@ -1,9 +1,9 @@
 """Where example inputs come from: which runs of a file show its marks, in the order of the sources.
 
 The sources that exist now are `directive` (example calls in comments), `project` (example calls and entries in pyproject.toml), `recorded`
-(calls that `graphbreak record` noted) and `call` (running the file itself). A further source is one more function in `_SOURCES`: it looks at the
-marks that no earlier source has taken, and says with which runs it can show some of them. `inferred` comes last and apart
-(`plan_guesses`): only the other runs tell which marks they do not come to.
+(calls that `graphbreak record` noted) and `call` (running the file itself). A further source is one more function in `_SOURCES`: it looks
+at the marks that no earlier source has taken, and says with which runs it can show some of them. `inferred` comes last and
+apart (`plan_guesses`): only the other runs tell which marks they do not come to.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class _Launch:
             os.setsid()  # its signals to its own group must not leave the namespace
         else:
             system.end_with_parent(signal.SIGKILL)
-        variables = self._variables()
+        variables, writable = self._variables(), self._writable()
         if limits.TASKS not in self.layers and self._counts_tasks():
             self.policy["limits"]["RLIMIT_NPROC"] = self.policy["tasks"]
             self.layers.append(limits.TASKS)
@@ -147,7 +147,7 @@ class _Launch:
         self.layers.append(limits.LIMITS)
         limits.forbid_new_privileges()
         self.layers.append(limits.QUIET)
-        self._restrict_files()
+        self._restrict_files(writable)
         system.drop_capabilities(frozenset({_READ_SEARCH}))
         self._filter_calls()
         if missing := [name for name in self.policy["require"] if name not in self.layers]:
@@ -158,7 +158,7 @@ class _Launch:
             os.set_inheritable(descriptor, True)
         command = self.policy["command"]
         try:
-            os.execvpe(command[0], command, {**variables, "GRAPHBREAK_SANDBOX": self._told()})
+            os.execvpe(command[0], command, {**variables, "GRAPHBREAK_SANDBOX": self._told(writable)})
         except OSError as error:
             self.line.tell(cannot_start=error.strerror or str(error))
             os._exit(127)
@@ -179,7 +179,7 @@ class _Launch:
         own = list(mounts.WRITABLE) if self.view is not None else [self.private, *mounts.WRITABLE[2:]]
         return [*own, *mounts.computing_devices(), *self.policy["write"]]
 
-    def _restrict_files(self) -> None:
+    def _restrict_files(self, writable: list[str]) -> None:
         try:
             rules = landlock.Ruleset(reads=self.view is None, tcp=namespaces.NETWORK not in self.layers and not self.policy["network"])
         except OSError:
@@ -187,7 +187,7 @@ class _Launch:
         if rules.restricts_reads:
             hidden = ["/dev", *(os.path.realpath(path) for path in self.policy["hidden"])]
             rules.allow_reading(landlock.beside(hidden))
-        rules.allow_writing(self._writable())
+        rules.allow_writing(writable)
         rules.enforce()
         self.layers.append(landlock.FILES)
         self.layers += [landlock.TCP] if rules.restricts_tcp else []
@@ -201,9 +201,8 @@ class _Launch:
         except OSError:
             return
 
-    def _told(self) -> str:
+    def _told(self, writable: list[str]) -> str:
         """What the worker is told, so that it can say what stopped a program."""
-        writable = self._writable()
         return json.dumps({"write": writable, "hidden": self.policy["hidden"], "network": self.policy["network"], "layers": self.layers})
 
 

@@ -47,7 +47,7 @@ def policy_for(
         variables.program_variables(environment, permissions.env, permissions.network, home),
         tuple(path for path in hidden if not any(_touches(path, allowed) for allowed in (*read, *write))),
         write,
-        tuple(dict.fromkeys((*_needed(programs, worker, environment), *read))),
+        tuple(dict.fromkeys((home, *_needed(programs, worker, environment), *read))),
         permissions.network,
         permissions.require,
         {name: place for name, place in variables.PRIVATE.items() if name not in permissions.env},

@@ -7,7 +7,7 @@ import fcntl
 import os
 import shutil
 
-_PREFIX = "graphbreak-"
+_PREFIX = "graphbreak-sandbox-"
 _OWNER = ".owner"
 
 

@@ -2,6 +2,9 @@
 
 import sys
 
+if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
+    del sys.path[0]  # the working directory: a json.py in somebody's project is not the one that is meant
+
 from .cli import main
 
 sys.exit(main())

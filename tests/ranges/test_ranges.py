@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from graphbreak.core.findings import Kind, Report
-from graphbreak.tracer.engine import Engine, Rights
+from graphbreak.tracer.engine import Engine
 from graphbreak.tracer.prepared import Ran
+from graphbreak.tracer.rights import Rights
 from graphbreak.worker.protocol import BreakSeen, Job, Message, Place
 from harness import INTERPRETER, Harness
 from parity.oracle import ask

@@ -91,6 +91,9 @@ def _add_explain(explain: argparse.ArgumentParser) -> None:
 
 
 def _add_run_options(command: argparse.ArgumentParser) -> None:
+    from .permissions import add_options
+
+    add_options(command)
     command.add_argument("--python", metavar="INTERPRETER", help="the Python to trace with (it must have torch)")
     command.add_argument("--timeout", type=_seconds, default=60.0, metavar="S", help="seconds that one run may take (default 60)")
     command.add_argument(

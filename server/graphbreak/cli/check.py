@@ -21,9 +21,11 @@ from ..core.source import SourceFile
 from ..core.unused import still_unused
 from ..tracer.engine import Engine
 from ..tracer.files import read_source
+from ..tracer.grants import grant
 from ..tracer.project import ProjectReader
 from .entries import entry_files, told
 from .fix import Analysed, Fixed, fix_files, unified_diff, written_texts
+from .permissions import permissions_of
 from .targets import Target, exists, targets
 
 _COUNTING = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RAISED})
@@ -86,7 +88,7 @@ def _result(options: argparse.Namespace) -> Result:
     known = baseline.read() if baseline is not None else Baseline()
     if written is not None:
         written.check_folder()
-    settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device)
+    settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device, permissions=permissions_of(options))
     fixed, unreadable = asyncio.run(_analyse_all(targets(options.paths), settings, options))
     problem = written_texts(fixed.texts) if options.fix and not options.diff else ""
     if problem:
@@ -110,6 +112,9 @@ async def _analyse_all(files: Sequence[Target], settings: Settings, options: arg
 
     roots = tuple(dict.fromkeys(folder for file in files for folder in workspace_of(file.path)))
     projects = ProjectReader(roots)
+    if options.allow_project_permissions:
+        for wish in {projects(file.path).wish for file in files}:
+            grant(wish)
 
     async def one(file: Target) -> Analysed | None:
         source = read_source(file.path)

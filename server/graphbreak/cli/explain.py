@@ -13,6 +13,7 @@ from ..core.requests import AnalysisRequest, Settings
 from ..tracer.engine import Engine
 from ..tracer.files import read_source
 from .check import request_for
+from .permissions import permissions_of
 
 
 def explain(options: argparse.Namespace) -> int:
@@ -26,7 +27,7 @@ def explain(options: argparse.Namespace) -> int:
         print(f"graphbreak: {file} cannot be read as Python text", file=sys.stderr)
         return 2
     details = [detail for detail in ("graphs", "guards", "bytecode", "decompiled") if getattr(options, detail)]
-    settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device)
+    settings = Settings(interpreter=options.python, timeout=options.timeout, device=options.device, permissions=permissions_of(options))
     found = asyncio.run(_explain(request_for(source, settings, named=True), name, details))
     if found.problem:
         print(f"graphbreak: {found.problem}", file=sys.stderr)

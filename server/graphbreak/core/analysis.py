@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from ..fixes import alternatives, chosen
 from ..fixes.model import FixContext
-from ..worker.protocol import BreakSeen, CallSeen, Failure, FrameCompiled, GraphSeen, Inferred, Recompiled
+from ..worker.protocol import BreakSeen, CallSeen, Denied, Failure, FrameCompiled, GraphSeen, Inferred, Recompiled
 from .breaks import break_diagnostics, directive_diagnostic, not_analysed_diagnostic, raised_diagnostic
 from .causes import Cause, gather_causes
+from .denials import denial_sentence, with_denials
 from .findings import Diagnostic, FunctionResult, Kind, Outcome, Report, merged_environment
 from .functions import Traced, death_sentence, settled, traced_functions
 from .ignores import with_ignores
@@ -97,7 +98,7 @@ def _read_after_all(request: AnalysisRequest, run: Run) -> bool:
 async def _trace(request: AnalysisRequest, planned: PlannedRun, tracer: Tracer, interpreter: str, honour_fullgraph: bool) -> Run:
     job = replace(job_for(request, planned), honour_fullgraph=honour_fullgraph)
     run = await tracer.trace(job, interpreter, request.settings.timeout, lambda message: None)
-    return replace(run, job=settled_job(job, run.of(Inferred)))
+    return replace(with_denials(run), job=settled_job(job, run.of(Inferred)))
 
 
 class _Part:
@@ -330,13 +331,14 @@ def _problems(what: str, run: Run) -> list[str]:
 
     `what` is the file or the entry.
     """
+    stopped = [f"{what}: {denial_sentence(denied)}" for denied in run.of(Denied)]
     if isinstance(run.end, TimedOut):
-        return [f"{what} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept."]
+        return [f"{what} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept.", *stopped]
     if isinstance(run.end, WorkerDied):
-        return [f"{what}: {death_sentence(run.end)}; what was found until then is kept."]
+        return [f"{what}: {death_sentence(run.end)}; what was found until then is kept.", *stopped]
     if isinstance(run.end, (NoEnvironment, Refused)):
         return [run.end.sentence]
     ended = run.end.ended
     failed = ended.status and what.startswith("`")  # a program that ends so by itself has its reasons; an entry should not
     status = [f"ended with exit status {ended.status}"] if failed and not run.of(Failure) else []
-    return [f"{what}: {note}" for note in ([ended.problem] if ended.problem else status) + ended.notes]
+    return [f"{what}: {note}" for note in ([ended.problem] if ended.problem else status) + ended.notes] + stopped

@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from ..worker.protocol import Job
 from .source import Edit, Position, SourceFile, Span
+
+if TYPE_CHECKING:
+    from .asking import Wish
 
 
 class Kind(str, Enum):
@@ -317,6 +321,8 @@ class Report:
     """The ids that `unused-ignore` diagnostics would have for those comments that did hide something, see `unused`."""
     settings_problems: tuple[str, ...] = ()
     """Those of `problems` that are about the project's settings and say nothing of the run."""
+    wish: Wish | None = None
+    """What the project asks that its programs may do, and the user has not granted."""
     stale: bool = False
     """Nothing new is known (a syntax error, a run that died before it showed anything): the results before this one stay."""
     jobs: tuple[Job, ...] = field(default=(), hash=False, compare=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .asking import Wish, read_wish
 from .entries import Entry
 from .examples import Example, Surroundings, read_entries, read_examples
 from .findings import Report
@@ -18,7 +19,7 @@ FILE_NAME = "pyproject.toml"
 ALL = "*"
 """In place of a code: whatever it is."""
 
-NOT_YET = frozenset({"sandbox", "severity"})
+NOT_YET = frozenset({"severity"})
 """Keys that are spoken for and that this version does not read."""
 
 
@@ -38,6 +39,7 @@ class ProjectSettings:
     problems: tuple[str, ...] = ()
     examples: tuple[Example, ...] = ()
     entries: tuple[Entry, ...] = ()
+    wish: Wish = field(default_factory=Wish)
 
     def examples_of(self, path: str) -> list[Example]:
         """The example calls for functions of a file."""
@@ -87,10 +89,10 @@ def read_project(file: str, table: object, text: str = "", exists: Callable[[str
         if key in _READERS or key in _PLACED_READERS:
             try:
                 if key in _READERS:
-                    field, read = _READERS[key]
-                    known[field] = read(value, problems)
+                    name, read = _READERS[key]
+                    known[name] = read(value, problems)
                 else:
-                    known[key] = _PLACED_READERS[key](value, problems, where)
+                    known[_FIELDS.get(str(key), str(key))] = _PLACED_READERS[key](value, problems, where)
             except TypeError as error:
                 problems.append(f"tool.graphbreak.{key} is ignored: {error}")
         elif key not in NOT_YET:
@@ -128,5 +130,10 @@ _READERS: dict[str, tuple[str, Callable[[object, list[str]], Any]]] = {
 }
 """For each key its field and its reader, which gets a list for sentences about parts of the value."""
 
-_PLACED_READERS: dict[str, Callable[[object, list[str], Surroundings], Any]] = {"examples": read_examples, "entries": read_entries}
+_PLACED_READERS: dict[str, Callable[[object, list[str], Surroundings], Any]] = {
+    "examples": read_examples,
+    "entries": read_entries,
+    "sandbox": lambda value, problems, where: read_wish(value, where.folder),
+}
+_FIELDS = {"sandbox": "wish"}
 """The same for those that need to know where they are written; the field has the key's name."""

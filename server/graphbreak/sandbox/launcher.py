@@ -42,6 +42,8 @@ class _Launch:
 
     def run(self) -> NoReturn:
         """Start the program in its sandbox, stay until it ends, and end like it."""
+        for path in self.policy["write"]:
+            _make(path)
         self.layers += namespaces.enter(namespaces.possible(self._wanted(), self._rehearse))
         end_with(self.policy["server"])  # a user namespace is a change of identity, which takes that back
         if namespaces.PROCESSES in self.layers:
@@ -204,6 +206,18 @@ class _Launch:
     def _told(self, writable: list[str]) -> str:
         """What the worker is told, so that it can say what stopped a program."""
         return json.dumps({"write": writable, "hidden": self.policy["hidden"], "network": self.policy["network"], "layers": self.layers})
+
+
+def _make(path: str) -> None:
+    """Make something that may be written and is not there, for a rule needs something to be about: a folder, or a file where its name has a
+    suffix."""
+    try:
+        if os.path.splitext(path)[1]:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+        else:
+            os.mkdir(path)
+    except OSError:
+        return  # it is there, or cannot be
 
 
 def _end_like(status: int) -> NoReturn:

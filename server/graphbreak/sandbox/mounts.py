@@ -44,6 +44,7 @@ class View:
         places = dict.fromkeys(os.path.realpath(place) for place in (*_TEMPORARY, _SERVICES) if os.path.isdir(place))
         self._covered = {place: os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in places}
         self._kept: set[str] = set()
+        self._writable: list[str] = []
 
     def arrange(self, write: Iterable[str], needed: Iterable[str]) -> bool:
         """Make the view, with what is needed of the covered places and with what may be written. Returns whether everything else is
@@ -64,6 +65,7 @@ class View:
         for path in write:
             self.show(path)
             _make_writable(path)
+            self._writable.append(path)
         return read_only
 
     def remember_what_is_there(self) -> None:
@@ -92,6 +94,9 @@ class View:
             self._show_entries(place, source)
         elif os.path.exists(source) and not _is_same(source, path):
             _bind(source, path)
+            for writable in self._writable:
+                if writable.startswith(path + "/"):
+                    _make_writable(writable)
         self._hide()
 
     def _show_entries(self, place: str, source: str) -> None:

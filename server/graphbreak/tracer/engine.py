@@ -6,13 +6,13 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..core.analysis import analyse
 from ..core.explained import Explanation, explain
 from ..core.findings import Diagnostic, Environment, Fix, Report
 from ..core.fixall import Choice, FixAll
-from ..core.project import with_project
+from ..core.project import Projects, with_project
 from ..core.requests import AnalysisRequest, Permissions
 from ..core.tracing import NoEnvironment, Refused, Run
 from ..core.trials import Trial, try_fix, with_trials
@@ -24,19 +24,12 @@ from .files import folders_of, sources_with
 from .once import run_once
 from .prepared import WORKER, CannotStart, NotAllowed, ParentGone, PreparedParent, Ran
 from .project import ProjectReader
+from .rights import Rights, permitted, with_wish
 
 _LAYERS = ("process group", "time limit")
 _NOTHING_MORE = Permissions()
 _NO_SANDBOX = "There is no sandbox here, which the setting `sandbox.require` asks for, so nothing is run."
 _UNTRUSTED = "The workspace is not trusted, so nothing in it is run."
-
-
-@dataclass(frozen=True)
-class Rights:
-    """What one job may do beyond the sandbox's own rules, and the folders that it must see."""
-
-    permissions: Permissions = _NOTHING_MORE
-    folders: tuple[str, ...] = ()
 
 
 class Engine:
@@ -53,9 +46,10 @@ class Engine:
         """The report of one file. Cancelling the task ends its trace."""
         sources = sources_with({**request.overlay, request.source.path: request.source.text})
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
-        tracer = _Tracer(self, request)
         projects = ProjectReader((request.root, *request.roots))
+        tracer = _Tracer(self, request, projects)
         report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects), projects)
+        report = with_wish(report, tracer.wish)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
 
     async def try_fix(
@@ -79,7 +73,8 @@ class Engine:
     async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
         """What a job and its edited one do in eager mode."""
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
-        run = await _Tracer(self, request).trace(job, interpreter, request.settings.timeout, lambda message: None)
+        projects = ProjectReader((request.root, *request.roots))
+        run = await _Tracer(self, request, projects).trace(job, interpreter, request.settings.timeout, lambda message: None)
         answers = run.of(Compared)
         return answers[0] if answers else Compared(None, None, 0, f"the comparison did not end by itself ({type(run.end).__name__})")
 
@@ -87,7 +82,7 @@ class Engine:
         """PyTorch's own explain report for the call that a file makes of a function."""
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
         projects = ProjectReader((request.root, *request.roots))
-        return await explain(request, name, details, _Tracer(self, request), interpreter, projects)
+        return await explain(request, name, details, _Tracer(self, request, projects), interpreter, projects)
 
     @property
     def prepared(self) -> list[PreparedParent]:
@@ -148,8 +143,9 @@ _ASK_SECONDS = 60.0
 class _Tracer:
     """The engine as `core.tracing.Tracer`: collects what a job says into a `Run`."""
 
-    def __init__(self, engine: Engine, request: AnalysisRequest) -> None:
+    def __init__(self, engine: Engine, request: AnalysisRequest, projects: Projects) -> None:
         self._engine, self._request = engine, request
+        self._permissions, self.wish = permitted(request.settings.permissions, projects(request.source.path))
 
     async def trace(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> Run:
         settings = self._request.settings
@@ -161,7 +157,7 @@ class _Tracer:
             messages.append(message)
             on_message(message)
 
-        rights = Rights(settings.permissions, tuple(folders_of(job, self._request.roots)))
+        rights = Rights(self._permissions, tuple(folders_of(job, self._request.roots)))
         try:
             ran = await self._engine.run(job, interpreter, rights, timeout, keep)
         except CannotStart as error:

@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from . import overlay, stacks, testing, user_module
+from . import denials, overlay, stacks, testing, user_module
 from .protocol import DeviceSeen, Ended, ExampleCall, Failure, Job, Message, Missing, Place
 from .recorder import Recorder
 
@@ -51,6 +51,7 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
 
     recording = session.Session(recorder, stop)
     prepare(job)
+    denials.Watch(denials.told(), recorder.send).begin()
     if job.device == "cuda" and not devices.cuda_is_there():
         recorder.send(DeviceSeen("cuda", ""))
         _leave(recorder, job, 0)

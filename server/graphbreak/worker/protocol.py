@@ -313,6 +313,14 @@ class DeviceSeen:
 
 
 @dataclass(frozen=True)
+class Denied:
+    """The program tried something that the sandbox does not allow: `write` or `read` a path, or `connect to` a host."""
+
+    action: str
+    target: str
+
+
+@dataclass(frozen=True)
 class Ended:
     """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
     graph of each compile was run. `problem` is a sentence where it could not be run as asked."""
@@ -350,7 +358,7 @@ class Exited:
 
 Message = typing.Union[
     Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained,
-    Failure, Compared, Missing, DeviceSeen, Ended,
+    Failure, Compared, Missing, DeviceSeen, Denied, Ended,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 

@@ -1,0 +1,41 @@
+"""What the sandbox stopped, in words that say how to allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..worker.protocol import Denied, Failure
+from .tracing import Run
+
+_ALLOW = {"write": ("write", "--allow-write"), "read": ("read", "--allow-read"), "connect to": ("network", "--allow-network")}
+
+_FILE_ERRORS = frozenset({"PermissionError", "OSError", "FileNotFoundError"})
+_NETWORK_ERRORS = frozenset({"gaierror", "OSError", "ConnectionError", "ConnectTimeout", "URLError", "TimeoutError",
+"LocalEntryNotFoundError",
+                             "OfflineModeIsEnabled", "PermissionError"})  # fmt: skip
+
+
+def denial_sentence(denied: Denied) -> str:
+    """What was tried, and which setting allows it."""
+    setting, option = _ALLOW.get(denied.action, ("", ""))
+    words = f"tried to {denied.action} {denied.target}: the sandbox does not allow it"
+    return f"{words}; the setting `sandbox.{setting}` does, or `{option}` on the command line." if setting else f"{words}."
+
+
+def with_denials(run: Run) -> Run:
+    """A run whose exceptions say why they were raised, where that is something that the sandbox stopped."""
+    denials = run.of(Denied)
+    if not denials:
+        return run
+    return replace(
+        run, messages=tuple(_explained(message, denials) if isinstance(message, Failure) else message for message in run.messages)
+    )
+
+
+def _explained(failure: Failure, denials: Sequence[Denied]) -> Failure:
+    text = failure.message
+    of_files = [denied for denied in denials if denied.action != "connect to" and denied.target.rpartition("/")[2] in text]
+    of_network = [denied for denied in denials if denied.action == "connect to"]
+    fitting = of_files if failure.type in _FILE_ERRORS and of_files else of_network if failure.type in _NETWORK_ERRORS else []
+    return replace(failure, message=f"{text} ({denial_sentence(fitting[-1])[:-1]})") if fitting else failure

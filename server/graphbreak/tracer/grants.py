@@ -1,0 +1,52 @@
+"""What the user has allowed projects to do, remembered by the folder and by exactly what was asked for: a changed request is asked anew."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import platformdirs
+
+from ..core.asking import Wish
+
+_FILE = "grants.json"
+
+
+def grants_file() -> Path:
+    """Where they are kept."""
+    return Path(platformdirs.user_state_dir("graphbreak", appauthor=False)) / _FILE
+
+
+def is_granted(wish: Wish) -> bool:
+    """Whether the user has said yes to it."""
+    return _key(wish) in _read()
+
+
+def grant(wish: Wish) -> None:
+    """Remember that the user says yes. Raises OSError where that cannot be written."""
+    if not wish.words:
+        return
+    file = grants_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    known = {**_read(), _key(wish): f"{wish.folder}: {wish.words}"}
+    descriptor, name = tempfile.mkstemp(dir=file.parent)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as whole:
+        json.dump(known, whole, indent=1)
+    os.replace(name, file)
+
+
+def _key(wish: Wish) -> str:
+    return hashlib.sha256(json.dumps([wish.folder, asdict(wish.permissions)], sort_keys=True).encode()).hexdigest()
+
+
+def _read() -> dict[str, str]:
+    """Those that are remembered; a file that is not ours to understand grants nothing."""
+    try:
+        known = json.loads(grants_file().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}

@@ -1,0 +1,37 @@
+"""What the programs of one request may do: what the user permits, with what a project asks for once the user has said yes to that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..core.asking import Wish
+from ..core.findings import Report
+from ..core.project import ProjectSettings
+from ..core.requests import Permissions
+from .grants import is_granted
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What one job may do beyond the sandbox's own rules, and the folders that it must see."""
+
+    permissions: Permissions
+    folders: tuple[str, ...] = ()
+
+
+def permitted(permissions: Permissions, project: ProjectSettings) -> tuple[Permissions, Wish | None]:
+    """The permissions in force, and what the project asks for that the user has not granted."""
+    wish = project.wish
+    if not permissions.enabled or wish.is_met_by(permissions):
+        return permissions, None
+    return (wish.added_to(permissions), None) if is_granted(wish) else (permissions, wish)
+
+
+def with_wish(report: Report, wish: Wish | None) -> Report:
+    """The report with a sentence about what the project asks for in vain."""
+    if wish is None:
+        return report
+    asks = f"{wish.folder}/pyproject.toml asks that its programs may {wish.words}"
+    sentence = f"{asks}; that was not granted (`--allow-project-permissions` does)."
+    problems, of_settings = (*report.problems, sentence), (*report.settings_problems, sentence)
+    return replace(report, wish=wish, problems=problems, settings_problems=of_settings)

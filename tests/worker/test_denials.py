@@ -1,0 +1,74 @@
+"""What the sandbox stops is said, also where the program swallows the error, with what allows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphbreak.core.findings import Kind
+from graphbreak.core.requests import Permissions, Settings
+from harness import INTERPRETER, PRINT, Harness, of_kind, squiggles
+
+BREAK = ("break", "GB0059", 'print("mid")')
+WRITE = "; the setting `sandbox.write` does, or `--allow-write` on the command line."
+
+
+def attempt(statement: str) -> str:
+    return f"{PRINT}import os, socket\ntry:\n    {statement}\nexcept OSError:\n    pass\n"
+
+
+STOPPED = {
+    "a file beside the program": ("open('run.log', 'w')", "tried to write {folder}/run.log: the sandbox does not allow it" + WRITE),
+    "a file for more": ("open('main.py', 'a')", "tried to write {folder}/main.py:"),
+    "a descriptor": ("os.open('run.log', os.O_CREAT | os.O_WRONLY)", "tried to write {folder}/run.log:"),
+    "a folder": ("os.makedirs('out/deep')", "tried to write {folder}/out:"),
+    "a removal": ("os.remove('main.py')", "tried to write {folder}/main.py:"),
+    "a new name": ("os.rename('main.py', 'other.py')", "tried to write {folder}/main.py:"),
+    "a link": ("os.symlink('main.py', 'link')", "tried to write {folder}/link:"),
+    "a host": (
+        "socket.create_connection(('example.org', 80))",
+        "tried to connect to example.org: the sandbox does not allow it; the setting",
+    ),
+    "an address": ("socket.create_connection(('192.0.2.1', 80), 1)", "tried to connect to 192.0.2.1:80:"),
+}
+
+
+@pytest.mark.parametrize(("statement", "sentence"), STOPPED.values(), ids=STOPPED.keys())
+def test_what_was_stopped_is_said_though_the_program_goes_on(harness: Harness, tmp_path: Path, statement: str, sentence: str) -> None:
+    report = harness.write_and_analyse(tmp_path / "main.py", attempt(statement))
+    assert squiggles(report) == [BREAK]
+    assert any(sentence.format(folder=tmp_path) in problem for problem in report.problems), report.problems
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["main.py"]
+
+
+NOT_STOPPED = {
+    "a temporary file": "import tempfile; tempfile.NamedTemporaryFile().write(b'x'); open('/tmp/own.txt', 'w'); os.remove('/tmp/own.txt')",
+    "a folder that is there": "os.makedirs(os.getcwd(), exist_ok=True)",
+    "reading": "open('main.py').read(); os.listdir('/'); open('/etc/hosts').read()",
+    "itself": "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); socket.getaddrinfo('localhost', 80)",
+    "shared memory": "import multiprocessing.shared_memory as m; m.SharedMemory(create=True, size=64).unlink()",
+    "nothing": "open(os.devnull, 'w').write('x')",
+    "what is not there": "os.remove('nowhere')",
+}
+
+
+@pytest.mark.parametrize("statement", NOT_STOPPED.values(), ids=NOT_STOPPED.keys())
+def test_what_is_allowed_is_not_remarked_upon(harness: Harness, tmp_path: Path, statement: str) -> None:
+    report = harness.write_and_analyse(tmp_path / "main.py", attempt(statement))
+    assert (squiggles(report), report.problems) == ([BREAK], ())
+
+
+def test_an_exception_says_what_stopped_it(harness: Harness, tmp_path: Path) -> None:
+    report = harness.write_and_analyse(tmp_path / "main.py", PRINT + "open('run.log', 'w')\n")
+    (raised,) = of_kind(report, Kind.RAISED)
+    assert f"run.log' (tried to write {tmp_path}/run.log: the sandbox does not allow it; the setting `sandbox.write` does" in raised.message
+
+
+def test_what_the_user_permits_is_written(harness: Harness, tmp_path: Path) -> None:
+    path = tmp_path / "main.py"
+    path.write_text(PRINT + "open('run.log', 'w').write('x')\nopen('out/model', 'w').write('y')\n")
+    permitted = Permissions(write=(str(tmp_path / "run.log"), str(tmp_path / "out")))
+    report = harness.analyse(path, settings=Settings(interpreter=INTERPRETER, permissions=permitted))
+    assert (squiggles(report), report.problems) == ([BREAK], ())
+    assert ((tmp_path / "run.log").read_text(), (tmp_path / "out" / "model").read_text()) == ("x", "y")

@@ -57,7 +57,8 @@ def read_wish(value: object, folder: str) -> Wish:
     if not isinstance(network := value.get("network", False), bool):
         raise TypeError('expected true or false for "network"')
     write, read = (tuple(_placed(path, folder) for path in lists[name]) for name in ("write", "read"))
-    return Wish(folder, Permissions(write, read, tuple(lists["env"]), network))
+    asked = Permissions(write, read, tuple(lists["env"]), network)
+    return Wish() if asked == Permissions() else Wish(folder, asked)
 
 
 def _placed(path: str, folder: str) -> str:

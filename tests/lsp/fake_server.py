@@ -6,7 +6,7 @@
 * `model(...)` holds three breaks of a library;
 * `STALE` says that nothing new is known, with a hint;
 * `GRAPHS` tells of each marked function: a graph before, between and behind its breaks, called with `x: f32[8, 16]`;
-* `UNREACHED` says that nothing calls it;
+* `UNREACHED` says that nothing calls it, `GUESSED` that it was called with inputs that were guessed;
 * `SLOW` makes the trace wait until it is released, `BUG` makes the engine fail, `NO TORCH` finds no torch.
 """
 
@@ -46,6 +46,7 @@ from graphbreak.lsp.server import run_stdio
 from graphbreak.worker.protocol import Compared, Job
 
 URL = "https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html"
+GUESS = InputSet("inferred", "x: f32[8, 16]", expression="f(torch.randn(8, 16))")
 LIBRARY = "/usr/lib/python3/site-packages/lib.py"
 
 
@@ -181,7 +182,7 @@ def _function(entry: SourceFile, mark: Mark) -> FunctionResult:
         entry.path,
         mark.span,
         Outcome.TRACED,
-        inputs=(InputSet("call", "x: f32[8, 16]"),),
+        inputs=(GUESS if "GUESSED" in entry.text else InputSet("call", "x: f32[8, 16]"),),
         graphs=len(graphs),
         ops=sum(len(graph.ops) for graph in graphs),
         breaks=len(graphs) - 1,

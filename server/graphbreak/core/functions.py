@@ -99,9 +99,14 @@ def _marks_by_file(sources: Sources) -> Callable[[str], Sequence[Mark]]:
 
 
 def _static_mark(path: str, planned: PlannedRun, seen: MarkSeen) -> Mark | None:
-    if seen.directive >= 0 and not seen.place.file:
+    if seen.directive >= 0 and (not seen.place.file or _is_within_its_call(planned, seen)):
         return planned.owners[seen.directive]
     return _at(path, seen, planned.marks)
+
+
+def _is_within_its_call(planned: PlannedRun, seen: MarkSeen) -> bool:
+    """Whether an example call compiles itself what it calls: `torch.compile(Net())(x)`."""
+    return bool(planned.calls) and seen.place.line == planned.calls[seen.directive].line
 
 
 def _at(path: str, seen: MarkSeen, marks: Iterable[Mark]) -> Mark | None:

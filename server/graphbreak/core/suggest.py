@@ -29,17 +29,17 @@ class Suggestion:
     existing: int | None = None
 
 
-def suggest(source: SourceFile, marks: Marks, mark: Mark, inputs: str = "", fill: bool = False) -> Suggestion:
+def suggest(source: SourceFile, marks: Marks, mark: Mark, inputs: str = "", fill: bool = False, call: str = "") -> Suggestion:
     """The directive for a mark of a file. `inputs` is the summary of its last inputs (`x: f32[8, 16], n: 3`), where they are known; `fill`
-    asks for something of each parameter's kind in place of what is not."""
+    asks for something of each parameter's kind in place of what is not. `call` is the whole call, where that is known."""
     tree = tree_of(source) or parse(source).tree
     chain = _chain(tree, source, mark)
     if chain:
-        line, call = _first_line(chain[-1]), _call_of(chain, inputs, fill)
+        line, call = _first_line(chain[-1]), call or _call_of(chain, inputs, fill)
     else:
         statement = _statement(tree, mark.span.start.line)
         line = statement.lineno - 1 if statement else mark.span.start.line
-        call = _call_of_target(tree, statement, mark, inputs) if statement else UNKNOWN
+        call = call or (_call_of_target(tree, statement, mark, inputs) if statement else UNKNOWN)
     text = source.line(line)
     head = range(line, mark.line + 1) if chain else (line, mark.span.start.line)
     lines = [directive.span.start.line for directive in (*mark.directives, *marks.stray) if directive.target_line in head]

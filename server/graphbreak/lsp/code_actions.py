@@ -15,6 +15,7 @@ from .connection import GraphbreakServer
 from .convert import to_path
 from .diagnostics import shown
 from .documents import Document
+from .input_actions import edit_of, input_actions
 from .refactors import refactors
 
 FIX_ALL = "source.fixAll.graphbreak"
@@ -36,7 +37,7 @@ def code_action(ls: GraphbreakServer, params: types.CodeActionParams) -> list[ty
     if not _wants(only, types.CodeActionKind.QuickFix):
         return actions
     ls.session.trials.looked_at(document.path, asked)
-    return _quick_fixes(ls, document, asked) + actions
+    return _quick_fixes(ls, document, asked) + actions + list(input_actions(ls, document, asked))
 
 
 def _wants(only: Sequence[types.CodeActionKind | str] | None, kind: str) -> bool:
@@ -87,22 +88,17 @@ def _action(ls: GraphbreakServer, diagnostic: Diagnostic, fix: Fix) -> types.Cod
         title=shown_title(diagnostic, fix),
         kind=types.CodeActionKind.QuickFix,
         diagnostics=[converter.to_diagnostic(squiggle, related=related) for squiggle in squiggles],
-        edit=None if failed else _edit(ls, fix),
+        edit=None if failed else edit_of(ls, fix),
         is_preferred=True if is_removal(fix) else None,
         disabled=types.CodeActionDisabled(fix.verified.reason) if failed and fix.verified is not None else None,
     )
-
-
-def _edit(ls: GraphbreakServer, fix: Fix) -> types.WorkspaceEdit:
-    versioned = bool(get_capability(ls.client_capabilities, "workspace.workspace_edit.document_changes"))
-    return ls.session.converter.to_workspace_edit(fix, versioned=versioned)
 
 
 def _fix_all(ls: GraphbreakServer, document: Document) -> Iterator[types.CodeAction]:
     """All that is verified so far."""
     found = ls.session.trials.together(document.path)
     if found is not None and _is_current(ls, found[1]):
-        yield types.CodeAction(found[1].title, FIX_ALL, edit=_edit(ls, found[1]))
+        yield types.CodeAction(found[1].title, FIX_ALL, edit=edit_of(ls, found[1]))
 
 
 def _together(ls: GraphbreakServer, document: Document) -> types.CodeAction | None:
@@ -111,4 +107,4 @@ def _together(ls: GraphbreakServer, document: Document) -> types.CodeAction | No
     if found is None or len(found[0].best.applied) < 2 or not _is_current(ls, found[1]):
         return None
     title = f"Fix all safe graph breaks in this file — {found[0].words}"
-    return types.CodeAction(title, types.CodeActionKind.QuickFix, edit=_edit(ls, found[1]))
+    return types.CodeAction(title, types.CodeActionKind.QuickFix, edit=edit_of(ls, found[1]))

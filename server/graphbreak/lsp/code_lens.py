@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lsprotocol import types
 
 from ..core import lens
-from ..core.findings import FunctionResult, Kind, Outcome
+from ..core.findings import FunctionResult, InputSet, Kind, Outcome
 from ..core.marks import Mark
 from ..core.suggest import suggest
 from .connection import GraphbreakServer
@@ -112,6 +112,6 @@ def _unknown(ls: GraphbreakServer, path: str, trusted: bool) -> str:
 
 
 def _edit(document: Document, mark: Mark, found: Sequence[FunctionResult]) -> list[object]:
-    inputs = next((function.inputs[-1].summary for function in found if function.inputs), "")
-    suggestion = suggest(document.program, document.marks, mark, inputs)
+    last = next((function.inputs[-1] for function in found if function.inputs), InputSet("", ""))
+    suggestion = suggest(document.program, document.marks, mark, last.summary, call=last.expression)
     return [document.uri, suggestion.line, suggestion.indentation, suggestion.text, suggestion.existing]

@@ -5,6 +5,7 @@ Sizes have names, so that what belongs together changes together: the batch of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Union
@@ -13,6 +14,7 @@ from .sizes import Sizes
 
 Dim = Union[str, int]
 """A size by its name, or a fixed one."""
+_LITERAL = re.compile(r"-?[\d.]+(e-?\d+)?|True|False|None|(['\"]).*\2")
 Path = tuple[str, ...]
 """Where a part stands in a tree: the keys that lead to it."""
 _KINDS = {"float": "", "long": "int64", "bool": "bool", "uint8": "uint8", "double": "float64", "half": "float16", "bfloat16": "bfloat16"}
@@ -224,7 +226,7 @@ def written_arguments(arguments: tuple[Argument, ...], sizes: Mapping[str, int])
     named = False
     for argument in arguments:
         text = argument.value.render(sizes)
-        plain = isinstance(argument.value, (Size, Text))
+        plain = isinstance(argument.value, Size) or (isinstance(argument.value, Text) and _LITERAL.fullmatch(text) is not None)
         named = argument.how != "place" and (named or argument.how == "name" or (argument.how == "either" and plain))
         yield f"{argument.name}={text}" if named else text
 

@@ -18,13 +18,14 @@ async def offered(editor: Editor, path: Path, text: str, place: types.Range) -> 
     editor.open(path, text)
     await editor.analysed(1)
     await editor.settle()
-    return [(action.title, *_inserted(action)) for action in await editor.actions(path, place)]
+    return [(action.title, *_inserted(action)) for action in await editor.actions(path, place, ["quickfix"])]
 
 
 def _inserted(action: types.CodeAction) -> tuple[str, str]:
     assert action.edit is not None
-    groups = [*(action.edit.changes or {}).values(), *(change.edits for change in action.edit.document_changes or [])]
-    ((edit,),) = groups
+    changes = [change for change in action.edit.document_changes or [] if isinstance(change, types.TextDocumentEdit)]
+    ((edit,),) = [*(action.edit.changes or {}).values(), *(change.edits for change in changes)]
+    assert isinstance(edit, types.TextEdit)
     return str(edit.range), edit.new_text
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
@@ -66,7 +67,7 @@ def _touch(one: Fix, other: Fix) -> bool:
 
 
 def repaired(harness: Harness, path: Path, text: str) -> str:
-    """A text after all fixes that were accepted."""
+    """A text after all fixes that are offered, in a few rounds; a program that a round did not change is not traced again."""
     for round_number in range(ROUNDS):
         path.write_text(text, encoding="utf-8")
         report = harness.analyse(path)
@@ -74,11 +75,27 @@ def repaired(harness: Harness, path: Path, text: str) -> str:
         if round_number == 0:
             TALLY.breaks += sum(diagnostic.kind in (Kind.BREAK, Kind.SKIPPED) for diagnostic in report.diagnostics)
         chosen = offers(report)
+        TALLY.applied.update(fix.family for _, fix in chosen)
+        before, text = parts(text), report.sources[report.path].apply([e for _, fix in chosen for e in fix.edits[report.path]]).text
+        same = {number for number, part in parts(text).items() if before[number] == part}
+        text = "".join(line for line in text.splitlines(keepends=True) if not (is_call(line) and int(line.split()[1].rstrip(")")) in same))
         if not chosen:
             break
-        TALLY.applied.update(fix.family for _, fix in chosen)
-        text = report.sources[report.path].apply([edit for _, fix in chosen for edit in fix.edits[report.path]]).text
     return text
+
+
+def parts(text: str) -> dict[int, str]:
+    """The definitions of each program of a text, by its number."""
+    found: dict[int, str] = {}
+    pieces = re.split(r"(?m)^(?=(?:@torch.compile\n)?(?:class Net|def h|def f)(\d+)\b)", text)
+    for number, piece in zip(pieces[1::2], pieces[2::2], strict=True):
+        found[int(number)] = found.get(int(number), "") + "".join(line for line in piece.splitlines(keepends=True) if not is_call(line))
+    return found
+
+
+def is_call(line: str) -> bool:
+    """Whether a line of a module calls a program."""
+    return line.startswith("call(")
 
 
 def differences(programs: list[Program], before: str, after: str, turns: int = 8) -> dict[str, str]:
@@ -100,7 +117,7 @@ def differences(programs: list[Program], before: str, after: str, turns: int = 8
 
 def without_calls(text: str) -> str:
     """A module without the calls at its end."""
-    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("call("))
+    return "".join(line for line in text.splitlines(keepends=True) if not is_call(line))
 
 
 @settings(max_examples=BATCHES, phases=[Phase.generate], deadline=None, derandomize=not FULL, suppress_health_check=list(HealthCheck))
@@ -111,8 +128,15 @@ def check_batch(harness: Harness, folder: Path, seeds: list[int]) -> None:
     after = repaired(harness, folder / "generated.py", before)
     TALLY.programs += len(programs)
     found = differences(programs, before, after)
+    note()
     shown = "\n\n".join(f"{words}\n{programs[int(number)].text}" for number, words in found.items())
     assert not found, f"{shown}\n\nafter the fixes:\n{after}"
+
+
+def note() -> None:
+    """Say how far it has come, where a long run is to be followed."""
+    if "GRAPHBREAK_FIX_TALLY" in os.environ:
+        Path(os.environ["GRAPHBREAK_FIX_TALLY"]).write_text(f"{TALLY}\n", encoding="utf-8")
 
 
 def test_safe_fixes_change_nothing(harness: Harness, tmp_path: Path) -> None:

@@ -31,12 +31,14 @@ from .ignore import ignore
 from .ignored_labels import ignored_labels
 from .keep_tensor import keep_tensor
 from .masked_reduction import masked_reduction
+from .masked_store import masked_store
 from .model import FixContext, Fixer
 from .named_setting import SETTINGS, named_setting
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
 from .skip_helper import skip_helper
+from .unwrap_number import unwrap_number
 from .where_branch import where_branch
 from .where_expression import where_expression
 from .where_return import where_return
@@ -73,9 +75,11 @@ FIXERS = (
     Row("eager only", eager_clock, _BROKEN),
     Row("eager scope", eager_scope, _BROKEN),
     Row("skip helper", skip_helper, _BROKEN),
+    Row("number", unwrap_number, _BROKEN, frozenset({"GB0124", "GB0170", "GB0033"})),
     Row("branch", where_branch, _BROKEN),
     Row("branch", where_return, _BROKEN),
     Row("branch", where_expression, _BROKEN),
+    Row("branch", masked_store, _BROKEN),
     Row("branch", assert_async, _BROKEN),
     Row("branch", assert_tensor, _BROKEN, frozenset({"GB0170", "GB0124", "GB0033", "GB0034", "GB0035"})),
     Row("branch", cond_branch, _BROKEN),

@@ -15,7 +15,7 @@ from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
 from .judging import causes, image
 from .requests import AnalysisRequest
 from .source import SourceFile, Span
-from .trials import Compare, Trial, can_be_tried, compare_runs, joined, with_verdicts
+from .trials import Compare, Trial, can_remove, compare_runs, joined, with_verdicts
 
 TryOne = Callable[[AnalysisRequest, Report, Diagnostic, Fix, Sequence[Diagnostic]], Awaitable[Trial]]
 """Tries a fix of a diagnostic of a report, and of further diagnostics of it."""
@@ -156,7 +156,7 @@ class FixAll:
         for safety in sorted({Safety.SAFE, level}, reverse=True):
             for diagnostic in found:
                 for fix in diagnostic.fixes:
-                    if fix.safety is safety and can_be_tried(diagnostic, fix) and self._is_open(state, diagnostic, fix):
+                    if fix.safety is safety and can_remove(diagnostic, fix) and self._is_open(state, diagnostic, fix):
                         yield diagnostic, fix
 
     def _is_open(self, state: State, diagnostic: Diagnostic, fix: Fix) -> bool:

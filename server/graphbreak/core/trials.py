@@ -24,6 +24,8 @@ ADMITTING_BACKEND = "aot_eager"
 _TRIED = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RECOMPILE, Kind.INTENDED, Kind.RAISED})
 _NEVER_TRIED = "ignore"
 """The family of fixes that change comments only."""
+_BOUNDARIES = "disable"
+"""The family of fixes that make a break an intended one, and so never remove one."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Trial:
 def can_be_tried(diagnostic: Diagnostic, fix: Fix) -> bool:
     """Whether there is anything to try: the fix changes code, and the diagnostic is of a kind that a trace shows."""
     return diagnostic.kind in _TRIED and fix.family != _NEVER_TRIED and fix.safety is not Safety.DISPLAY and bool(fix.edits)
+
+
+def can_remove(diagnostic: Diagnostic, fix: Fix) -> bool:
+    """Whether a trial can show that a fix leaves fewer breaks."""
+    return can_be_tried(diagnostic, fix) and fix.family != _BOUNDARIES
 
 
 def is_removal(fix: Fix, safety: Safety = Safety.SAFE) -> bool:

@@ -68,7 +68,10 @@ _VIDEOMAE = (
 _VIDEOMAE_CALL = "torch.randn(1, 4, 3, 16, 16), torch.tensor([[True, False] * 4])"
 _VILT = _TEXT + ", image_size=32, patch_size=8, max_image_length=8"
 _SUPERPOINT = "encoder_hidden_sizes=[8, 8, 8, 8], decoder_hidden_size=8, keypoint_decoder_dim=65, descriptor_decoder_dim=8"
-_ENCODEC = "num_filters=4, hidden_size=16, codebook_size=16, num_lstm_layers=1, upsampling_ratios=[2, 2], target_bandwidths=[60.0], codebook_dim=16"
+_ENCODEC = (
+    "num_filters=4, hidden_size=16, codebook_size=16, num_lstm_layers=1, upsampling_ratios=[2, 2], target_bandwidths=[60.0], "
+    "codebook_dim=16"
+)
 _SWITCH = "vocab_size=100, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_sparse_encoder_layers=1, num_heads=4, num_experts=4"
 _GLOBAL = "torch.randint(2, 100, (1, 8)), global_attention_mask=torch.eye(1, 8, dtype=torch.long)"
 

@@ -34,6 +34,8 @@ from .masked_reduction import masked_reduction
 from .masked_store import masked_store
 from .model import FixContext, Fixer
 from .named_setting import SETTINGS, named_setting
+from .remove_break_call import remove_break_call
+from .remove_disable import remove_disable
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
@@ -89,6 +91,8 @@ FIXERS = (
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
     Row("shape setting", capture_shapes, _BROKEN, _SELECTS),
     Row("named setting", named_setting, _BROKEN, frozenset(SETTINGS)),
+    Row("unasked", remove_break_call, _BROKEN | {Kind.INTENDED}),
+    Row("unasked", remove_disable, _BROKEN | {Kind.INTENDED}),
     Row("dynamic mark", dynamic_mark, _RECOMPILED),
     Row("dynamic dimension", dynamic_dimension, _RECOMPILED),
     Row("dynamic attribute", dynamic_attribute, _RECOMPILED),

@@ -37,7 +37,8 @@ class Wish:
     def words(self) -> str:
         """What is asked for, in words."""
         asked = self.permissions
-        parts = [f"{verb} {', '.join(names)}" for verb, names in (("write", asked.write), ("read", asked.read)) if names]
+        parts = [] if asked.enabled else ["run without a sandbox"]
+        parts += [f"{verb} {', '.join(names)}" for verb, names in (("write", asked.write), ("read", asked.read)) if names]
         parts += [f"see the variable{'s' if len(asked.env) > 1 else ''} {', '.join(asked.env)}"] if asked.env else []
         parts += ["use the network"] if asked.network else []
         return ", ".join(parts)

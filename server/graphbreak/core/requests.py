@@ -45,6 +45,8 @@ class Settings:
     permissions: Permissions = Permissions()
     ignore: tuple[str, ...] = ()
     """Codes whose diagnostics are marked as ignored."""
+    confirmed: bool = True
+    """Whether programs may be run without a sandbox, where there is none, though the user was not asked."""
 
 
 @dataclass(frozen=True)

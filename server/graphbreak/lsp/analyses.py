@@ -117,6 +117,8 @@ class Analyses:
     def _accept(self, run: Run, request: AnalysisRequest, report: Report) -> None:
         session = self._session
         session.notices.report(report)
+        if report.wish is not None:
+            session.soon(session.asking.ask(report.wish, run.path))
         session.extension.environment(run.path, report.environment)
         if report.functions and all(function.outcome is Outcome.CANCELLED for function in report.functions):
             return

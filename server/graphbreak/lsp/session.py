@@ -14,6 +14,7 @@ from ..core.requests import Analyser
 from ..core.source import SourceFile
 from ..tracer.files import read_source
 from .analyses import Analyses
+from .asking import Asking
 from .configuration import Configuration
 from .convert import Converter
 from .diagnostics import Publisher
@@ -46,6 +47,7 @@ class Session:
         self.runs = Runs(self.analyses.analyse, lambda: self.documents.revision, self._quiet, lambda: self.workspace_trace.update())
         self.trials = Trials(self, analyser)
         self.triggers = Triggers(self)
+        self.asking = Asking(server, lambda path: self.runs.request(path))
         self.entries = Entries(self, lambda: list(folder_uris(server.workspace)))
         self._server = server
         self._analyser = analyser

@@ -33,7 +33,7 @@ class ClientSettings:
 
     def for_analysis(self) -> Settings:
         """The part that the engine knows."""
-        return Settings(self.interpreter, self.timeout, self.trusted, self.device, self.sandbox, self.ignore)
+        return Settings(self.interpreter, self.timeout, self.trusted, self.device, self.sandbox, self.ignore, confirmed=False)
 
 
 def read_options(raw: object) -> tuple[ClientSettings, list[str]]:

@@ -24,11 +24,13 @@ from .files import folders_of, sources_with
 from .once import run_once
 from .prepared import WORKER, CannotStart, NotAllowed, ParentGone, PreparedParent, Ran
 from .project import ProjectReader
-from .rights import Rights, permitted, with_wish
+from .rights import Rights, permitted, unconfined, with_wish
 
 _LAYERS = ("process group", "time limit")
+_NOT_SANDBOXED = "not sandboxed"
 _NOTHING_MORE = Permissions()
 _NO_SANDBOX = "There is no sandbox here, which the setting `sandbox.require` asks for, so nothing is run."
+_UNCONFIRMED = "There is no sandbox on this platform, and you have not yet allowed that the workspace's programs are run without one."
 _UNTRUSTED = "The workspace is not trusted, so nothing in it is run."
 
 
@@ -146,11 +148,15 @@ class _Tracer:
     def __init__(self, engine: Engine, request: AnalysisRequest, projects: Projects) -> None:
         self._engine, self._request = engine, request
         self._permissions, self.wish = permitted(request.settings.permissions, projects(request.source.path))
+        self._unconfined = unconfined(request, sandbox.AVAILABLE)
+        self.wish = self._unconfined or self.wish
 
     async def trace(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> Run:
         settings = self._request.settings
         if not settings.trusted:
             return Run((), Refused(_UNTRUSTED))
+        if self._unconfined is not None:
+            return Run((), Refused(_UNCONFIRMED))
         messages: list[Message] = []
 
         def keep(message: Message) -> None:
@@ -174,7 +180,7 @@ class _Tracer:
             for device in seen
             if device.used != device.asked
         )
-        environment = Environment(hello.python, hello.torch, used, (*ran.layers, *_LAYERS), notes)
+        environment = Environment(hello.python, hello.torch, used, (*(ran.layers or (_NOT_SANDBOXED,)), *_LAYERS), notes)
         return Run(tuple(messages), ran.end, environment, tuple(hello.library_folders), hello.torch_folder, ran.output)
 
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ..core.asking import Wish
 from ..core.findings import Report
 from ..core.project import ProjectSettings
-from ..core.requests import Permissions
+from ..core.requests import AnalysisRequest, Permissions
 from .grants import is_granted
 
 
@@ -27,10 +27,20 @@ def permitted(permissions: Permissions, project: ProjectSettings) -> tuple[Permi
     return (wish.added_to(permissions), None) if is_granted(wish) else (permissions, wish)
 
 
+def unconfined(request: AnalysisRequest, available: bool) -> Wish | None:
+    """The question that is to be answered before anything is run without a sandbox, where there is none (`available`)."""
+    if available or request.settings.confirmed or not request.settings.permissions.enabled:
+        return None
+    wish = Wish(request.root, Permissions(enabled=False))
+    return None if is_granted(wish) else wish
+
+
 def with_wish(report: Report, wish: Wish | None) -> Report:
     """The report with a sentence about what the project asks for in vain."""
     if wish is None:
         return report
+    if not wish.permissions.enabled:
+        return replace(report, wish=wish)
     asks = f"{wish.folder}/pyproject.toml asks that its programs may {wish.words}"
     sentence = f"{asks}; that was not granted (`--allow-project-permissions` does)."
     problems, of_settings = (*report.problems, sentence), (*report.settings_problems, sentence)

@@ -1,0 +1,115 @@
+"""Who decides what programs may do: the user, and a project only once the user has said yes to exactly what it asks for."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lsprotocol import types
+
+from graphbreak.core.asking import Wish
+from graphbreak.core.findings import Outcome
+from graphbreak.core.requests import Permissions, Settings
+from graphbreak.lsp.asking import Asking
+from graphbreak.sandbox import start
+from graphbreak.tracer.grants import grant, grants_file, is_granted
+from harness import INTERPRETER, PRINT, Harness, only, squiggles
+
+WISH = Wish("/work", Permissions(write=("/work/runs",)))
+PROJECT = '[tool.graphbreak.sandbox]\nwrite = ["run.log"]\n'
+BREAK = ("break", "GB0059", 'print("mid")')
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+
+
+def test_a_yes_is_to_what_was_asked_for() -> None:
+    assert not is_granted(WISH)
+    grant(WISH)
+    assert is_granted(WISH)
+    assert not is_granted(Wish("/work", Permissions(write=("/work/runs", "/"))))
+    assert not is_granted(Wish("/elsewhere", WISH.permissions))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "\x00"])
+def test_a_broken_file_grants_nothing_and_is_replaced(text: str) -> None:
+    grants_file().parent.mkdir(parents=True)
+    grants_file().write_text(text)
+    assert not is_granted(WISH)
+    grant(WISH)
+    assert is_granted(WISH)
+
+
+def test_a_project_gets_what_it_asks_for_once_that_is_granted(harness: Harness, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(PROJECT)
+    report = harness.write_and_analyse(tmp_path / "main.py", PRINT + "open('run.log', 'w').write('x')\n")
+    assert report.wish == Wish(str(tmp_path), Permissions(write=(f"{tmp_path}/run.log",)))
+    assert f"asks that its programs may write {tmp_path}/run.log; that was not granted" in report.settings_problems[0]
+    assert not (tmp_path / "run.log").exists()
+    grant(report.wish)
+    report = harness.analyse(tmp_path / "main.py")
+    assert (squiggles(report), report.wish, report.problems) == ([BREAK], None, ())
+    assert (tmp_path / "run.log").read_text() == "x"
+
+
+def test_without_a_sandbox_nothing_is_run_before_the_user_said_yes(
+    harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start, "AVAILABLE", False)
+    own = Harness()
+    try:
+        (tmp_path / "main.py").write_text(PRINT)
+        settings = Settings(interpreter=INTERPRETER, confirmed=False)
+        report = own.analyse(tmp_path / "main.py", settings=settings)
+        assert only(report).outcome is Outcome.REFUSED
+        assert "no sandbox on this platform" in only(report).detail
+        assert report.wish is not None
+        grant(report.wish)
+        report = own.analyse(tmp_path / "main.py", settings=settings)
+        assert squiggles(report) == [BREAK]
+        assert report.environment.sandbox == ("not sandboxed", "process group", "time limit")
+        required = Settings(interpreter=INTERPRETER, permissions=Permissions(require=("landlock",)))
+        assert only(own.analyse(tmp_path / "main.py", settings=required)).outcome is Outcome.REFUSED
+    finally:
+        own.close()
+
+
+def test_a_layer_that_is_not_there_can_be_required(harness: Harness, tmp_path: Path) -> None:
+    settings = Settings(interpreter=INTERPRETER, permissions=Permissions(require=("landlock", "a moat")))
+    report = harness.analyse(tmp_path / "main.py", PRINT, settings=settings)
+    assert only(report).outcome is Outcome.REFUSED
+    assert only(report).detail == "The sandbox lacks a moat here, which the setting `sandbox.require` asks for, so nothing is run."
+
+
+class Answering:
+    """An editor whose user answers."""
+
+    def __init__(self, answer: str | None) -> None:
+        self.answer = answer
+        self.questions: list[str] = []
+
+    async def window_show_message_request_async(self, params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+        self.questions.append(params.message)
+        if self.answer == "error":
+            raise RuntimeError("no window")
+        return None if self.answer is None else types.MessageActionItem(self.answer)
+
+
+@pytest.mark.parametrize(("answer", "granted"), [("Allow", True), ("Not now", False), (None, False), ("error", False)])
+def test_an_editor_asks_once(answer: str | None, granted: bool) -> None:
+    editor: Any = Answering(answer)
+    traced: list[str] = []
+
+    async def ask() -> None:
+        asking = Asking(editor, traced.append)
+        await asking.ask(WISH, "main.py")
+        await asking.ask(WISH, "main.py")
+
+    asyncio.run(ask())
+    assert editor.questions == ["/work/pyproject.toml asks that the programs that Graphbreak runs may write /work/runs."]
+    assert is_granted(WISH) is granted
+    assert traced == (["main.py"] if granted else [])

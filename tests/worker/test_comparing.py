@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from graphbreak.core.project import no_project
 from graphbreak.core.requests import AnalysisRequest, Settings
 from graphbreak.core.source import SourceFile
+from graphbreak.tracer.engine import _Tracer
 from graphbreak.worker.protocol import Compared, ExampleCall, Job
 from harness import INTERPRETER, Harness
 
@@ -188,3 +190,22 @@ def test_nothing_is_left(harness: Harness, tmp_path: Path) -> None:
     left = program(last="import subprocess; subprocess.Popen(['sleep', '300'])")
     assert compared(harness, tmp_path, left, left + "# changed\n").values is True
     assert os.listdir(tmp_path) == []
+
+
+def test_an_object_that_cannot_be_looked_at_costs_only_its_own_comparison(harness: Harness, tmp_path: Path) -> None:
+    odd = "class Odd(dict):\n    def items(self):\n        raise RuntimeError('not for you')\n\n"
+    before, after = odd + program(result="y, Odd(a=1)"), odd + program("z = y", "z, Odd(a=1)")
+    assert compared(harness, tmp_path, before, after) == Compared(True, True, 1)
+
+
+def test_which_names_a_torch_has(harness: Harness, tmp_path: Path) -> None:
+    request = AnalysisRequest(SourceFile(str(tmp_path / "a.py"), ""), str(tmp_path), (str(tmp_path),), Settings(interpreter=INTERPRETER))
+    names = {
+        "torch.where",
+        "torch._dynamo.config.capture_scalar_outputs",
+        "torch.no_such_thing",
+        "torch.compiler.no.such",
+        "no_such_module",
+    }
+    missing = harness.submit(_Tracer(harness.engine, request, no_project).missing(frozenset(names), INTERPRETER)).result(60)
+    assert missing == {"torch.no_such_thing", "torch.compiler.no.such", "no_such_module"}

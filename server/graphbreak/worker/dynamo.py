@@ -184,16 +184,18 @@ def never_compile(which: Callable[[types.FrameType], bool]) -> None:
 
 def has(name: str) -> bool:
     """Whether this torch has what a dotted name says."""
-    head, *rest = name.split(".")
-    value: Any = sys.modules.get(head)
-    for index, part in enumerate(rest):
-        if not hasattr(value, part):
-            try:
-                importlib.import_module(".".join([head, *rest[: index + 1]]))
-            except Exception:
-                return False
-        value = getattr(value, part, None) if hasattr(value, part) else sys.modules.get(".".join([head, *rest[: index + 1]]))
-    return value is not None or not rest
+    value: Any = None
+    path = ""
+    for part in name.split("."):
+        path = f"{path}.{part}".removeprefix(".")
+        if hasattr(value, part):
+            value = getattr(value, part)
+            continue
+        try:
+            value = importlib.import_module(path)
+        except Exception:
+            return False
+    return True
 
 
 def explanation(target: Any, args: Any, kwargs: Any) -> str:

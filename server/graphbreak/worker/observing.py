@@ -102,16 +102,16 @@ class Observer:
     def _note(self, name: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, raised: str) -> None:
         if self.calls >= self._most_calls:
             return
-        with torch.no_grad():
-            note: dict[str, Any] = {
-                "name": name,
-                "raised": raised,
-                "what it returns": snapshot(result),
-                "its arguments": snapshot([list(args), kwargs]),
-                "its object": _state(_owner(target, args)),
-            }
-        if self.calls < _WITH_GRADIENTS:
-            note["its gradients"] = _gradients([result], [args, kwargs])
+        note: dict[str, Any] = {"name": name, "raised": raised}
+        try:
+            with torch.no_grad():
+                note["what it returns"] = snapshot(result)
+                note["its arguments"] = snapshot([list(args), kwargs])
+                note["its object"] = _state(_owner(target, args))
+            if self.calls < _WITH_GRADIENTS:
+                note["its gradients"] = _gradients([result], [args, kwargs])
+        except Exception as error:  # this runs inside the program's own call, and must not be what makes it fail
+            note["its notes"] = ["value", "str", type(error).__name__]
         self._save(f"{self.calls:05d}.pt", note)
         self.calls += 1
         self.last = time.monotonic()

@@ -267,7 +267,7 @@ def tested(check: Command) -> Command:
     check.write("layers.py", LAYERS)
     check.write("tests/conftest.py", "import pytest\n\n@pytest.fixture\ndef width():\n    return 4\n")
     check.write("tests/test_net.py", TESTS)
-    check.write("pytest.ini", "[pytest]\naddopts = -p no:randomly --strict-markers\npythonpath = .\n")
+    check.write("pytest.ini", "[pytest]\naddopts = --last-failed --strict-markers\npythonpath = .\n")
     return check
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 _USAGE_ERROR, _NOTHING_COLLECTED = 4, 5
-_QUIET = ("-s", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--assert=plain")
+_QUIET = ("-s", "-q", "--no-header", "--tb=short", "-p", "no:faulthandler", "--assert=plain")
 """Plain asserts are the code that is written, and modules are then read by Python's own loader, unsaved texts included."""
 
 _IN_THIS_PROCESS = {"xdist": "-n0", "pytest_cov": "--no-cov"}
@@ -25,7 +26,8 @@ def run(tests: list[str], raised: Callable[[BaseException], None], notes: list[s
         return f"{names} cannot be run: there is no pytest in {sys.executable}."
     options = [option for plugin, option in _IN_THIS_PROCESS.items() if importlib.util.find_spec(plugin) is not None]
     watch = _Watch(raised)
-    status = int(pytest.main([*_QUIET, *options, *tests], plugins=[watch]))
+    with tempfile.TemporaryDirectory(prefix="graphbreak-") as cache:  # an empty one, in place of the project's
+        status = int(pytest.main([*_QUIET, "-o", f"cache_dir={cache}", *options, *tests], plugins=[watch]))
     notes.extend(watch.skipped)
     if status == _NOTHING_COLLECTED or (status == _USAGE_ERROR and not watch.failed):
         return f"pytest found no test {names}, or could not be started with the project's options; what it printed says why."

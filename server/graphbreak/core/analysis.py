@@ -339,6 +339,8 @@ def _problems(what: str, run: Run) -> list[str]:
     if isinstance(run.end, (NoEnvironment, Refused)):
         return [run.end.sentence]
     ended = run.end.ended
-    failed = ended.status and what.startswith("`")  # a program that ends so by itself has its reasons; an entry should not
+    # A program that ends so by itself has its reasons; an entry should not.
+    failed = ended.status and not ended.problem and what.startswith("`")
     status = [f"ended with exit status {ended.status}"] if failed and not run.of(Failure) else []
-    return [f"{what}: {note}" for note in ([ended.problem] if ended.problem else status) + ended.notes] + stopped
+    notes = [f"{what}: {note}" for note in [*status, *ended.notes]]
+    return [*([ended.problem] if ended.problem else []), *notes, *stopped]

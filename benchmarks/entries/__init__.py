@@ -1,0 +1,1 @@
+"""Finding the programs that come by a file."""

@@ -65,6 +65,21 @@ async def test_an_extension_is_told_when_fixes_are_tried_and_when_that_is_over(e
     assert action.edit is not None
 
 
+async def test_what_was_shown_of_the_same_text_is_not_tried_again(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, THREE)
+    await editor.shows(path, *ALL)
+    let_in(editor, 1)
+    await tried(editor, "print(safe, 1)")
+    editor.save(path)
+    await editor.analysed(2)
+    await editor.settle()
+    assert await titles(editor, path, FIRST) == ["Remove the `print` — removes 1 of 3 breaks, outputs equal"]
+    let_in(editor, 1)
+    await tried(editor, "print(safe, 1)", "print(safe, 3)")
+
+
 async def test_what_is_looked_at_comes_first(editor: Editor, tmp_path: Path) -> None:
     await editor.connect(tmp_path)
     path = tmp_path / "a.py"

@@ -63,7 +63,7 @@ def compared(harness: Harness, folder: Path, before: str, after: str, **more: ob
     request = AnalysisRequest(SourceFile(path, before), str(folder), (str(folder),), Settings(interpreter=INTERPRETER, timeout=60))
 
     asked = replace(job(before), edited=replace(job(after), **more), **more)  # type: ignore[arg-type]
-    return harness.submit(harness.engine.compare(request, asked)).result(120)
+    return harness.submit(harness.engine.compare(request, asked)).result(300)
 
 
 ALIKE = {
@@ -207,5 +207,5 @@ def test_which_names_a_torch_has(harness: Harness, tmp_path: Path) -> None:
         "torch.compiler.no.such",
         "no_such_module",
     }
-    missing = harness.submit(_Tracer(harness.engine, request, no_project).missing(frozenset(names), INTERPRETER)).result(60)
+    missing = harness.submit(_Tracer(harness.engine, request, no_project).missing(frozenset(names), INTERPRETER)).result(300)
     assert missing == {"torch.no_such_thing", "torch.compiler.no.such", "no_such_module"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -51,6 +52,8 @@ class _Fixing:
     async def _fix(self, index: int) -> None:
         request, report = self._files[index]
         work = self._engine.fix_all(request, report, self._choice)
+        if sys.stderr.isatty():  # each trial takes as long as a trace, and there may be many
+            work.say = lambda title: print(f"graphbreak: trying {shown_path(request.source.path)}: {title}", file=sys.stderr)
         state = await work.run()
         self._files[index] = (state.request, work.shown(state))
         changes = changed_texts(work.original, state)

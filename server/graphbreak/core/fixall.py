@@ -71,11 +71,13 @@ class FixAll:
     """All of one file. `best` is what is verified so far, at any time while `run` is at work."""
 
     def __init__(self, request: AnalysisRequest, report: Report, try_one: TryOne, compare: Compare, choice: Choice = Choice()) -> None:
-        self._try_one = try_one
+        self._tries = try_one
         self._compare = compare
         self._choice = choice
         self._failed: dict[tuple[str, ...], tuple[int, int]] = {}
         self._verdicts: dict[tuple[int, str, str], Verdict] = {}
+        self.say: Callable[[str], None] = lambda title: None
+        """Hears the title of each fix, or of several, before it is tried."""
         self.original = State(request, report)
         self.best = self.original
         self.best_at: dict[Safety, State] = {}
@@ -109,13 +111,17 @@ class FixAll:
         if together is not None:
             return together
         for diagnostic, fix in self._candidates(state, level):
-            trial = await self._try_one(state.request, state.report, diagnostic, fix, ())
+            trial = await self._trial(state, diagnostic, fix)
             self._verdicts[len(state.applied), diagnostic.id, fix.title] = trial.verdict
             if trial.helps:
                 applied = Applied(diagnostic, replace(fix, verified=trial.verdict), self._original_line(state, diagnostic))
                 return State(trial.request, trial.after, (*state.applied, applied))
             self._fail(state, diagnostic, fix)
         return None
+
+    async def _trial(self, state: State, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()) -> Trial:
+        self.say(fix.title)
+        return await self._tries(state.request, state.report, diagnostic, fix, others)
 
     async def _all_at_once(self, state: State, level: Safety) -> State | None:
         first: dict[str, tuple[Diagnostic, Fix]] = {}
@@ -127,7 +133,7 @@ class FixAll:
         targets, fix = joined(list(first.values()))
         if len(targets) < 2:
             return None
-        trial = await self._try_one(state.request, state.report, targets[0], fix, targets[1:])
+        trial = await self._trial(state, targets[0], fix, targets[1:])
         if not trial.helps:
             return None
         fixes = [replace(first[target.id][1], verified=trial.verdict) for target in targets]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Coroutine, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
@@ -61,12 +61,15 @@ class Trials:
         self._paused = False
 
     def take(self, entry: str, request: AnalysisRequest, report: Report) -> None:
-        """A report has arrived, for the very texts there are now."""
+        """A report has arrived, for the very texts there are now. What was shown of the same texts before still holds."""
+        before = self._work.get(entry)
         self.drop(entry)
         settings = self._session.configuration.of(entry)
         in_sight = any(self._session.documents.get(found.path) is not None for found in report.diagnostics if found.fixes)
         if settings.try_fixes and settings.trusted and in_sight and not report.stale:
-            self._work[entry] = self._new(request, report)
+            work = self._work[entry] = self._new(request, report)
+            if before is not None and replace(before.request, version=request.version) == request:
+                work.known.update(before.known)
             self._pump()
 
     def _new(self, request: AnalysisRequest, report: Report) -> Work:

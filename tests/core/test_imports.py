@@ -112,6 +112,8 @@ def test_tests_are_found_by_their_names() -> None:
     assert list(defined_tests(source)) == [("test_a", range(1, 4)), ("TestB::test_c", range(5, 7))]
     assert is_test_file("/w/test_a.py", source)
     assert not is_test_file("/w/a.py", source)
+    case = "import unittest\nclass NetTest(unittest.TestCase):\n    def test_c(self):\n        pass\n"
+    assert list(defined_tests(SourceFile("/w/test_a.py", case))) == [("NetTest::test_c", range(2, 4))]
     assert not is_test_file("/w/test_a.py", SourceFile("/w/test_a.py", text + "if __name__ == '__main__':\n    test_a()\n"))
 
 

@@ -180,6 +180,10 @@ async def test_by_hand_programs_are_run_when_the_file_is_asked_for(editor: Edito
     await editor.analysed(0)
     await editor.command("graphbreak.trace", layers.as_uri())
     await until(lambda: sorted(asked(editor)) == ["layers.py", "train.py"], lambda: str(asked(editor)))
+    editor.insert(layers, 1, 0, "    print(x)\n")
+    await editor.command("graphbreak.trace", layers.as_uri())
+    await editor.shows(layers, "1:4-1:12", version=2)
+    await until(lambda: asked(editor)[2:] == ["layers.py", "train.py"], lambda: str(asked(editor)))
 
 
 def test_what_another_file_showed_is_not_called_not_analysed() -> None:

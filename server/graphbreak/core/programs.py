@@ -85,10 +85,15 @@ def defined_tests(source: SourceFile) -> Iterator[tuple[str, range]]:
     for node in tree.body if tree is not None else ():
         if isinstance(node, _FUNCTIONS) and node.name.startswith("test"):
             yield node.name, _lines(node)
-        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+        elif isinstance(node, ast.ClassDef) and (node.name.startswith("Test") or any(map(_is_test_case, node.bases))):
             for method in node.body:
                 if isinstance(method, _FUNCTIONS) and method.name.startswith("test"):
                     yield f"{node.name}::{method.name}", _lines(method)
+
+
+def _is_test_case(base: ast.expr) -> bool:
+    """Whether a class is one of unittest's, by the name of what it is made from."""
+    return ast.unparse(base).rpartition(".")[2].endswith("TestCase")
 
 
 def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> range:

@@ -77,6 +77,10 @@ class Runs:
     def request_in_background(self, paths: list[str]) -> None:
         """Analyse documents one after another, when nothing else is being done."""
         self._queue += [path for path in dict.fromkeys(paths) if path not in self._queue]
+        for path in paths:
+            run = self._running.get(path)
+            if run is not None and run.background and run.revision != self._revision():
+                run.cancel()  # what it would find is out of date, and it is in the queue again
         self._next()
 
     def again(self, path: str) -> None:

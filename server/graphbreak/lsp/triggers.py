@@ -70,6 +70,8 @@ class Triggers:
     def asked(self, path: str, only: str = "") -> None:
         """The user asked for this document, or one function of it: whatever the settings say of when, and whether anything is marked."""
         self.consider(path, unmarked=True, only=only)
+        if self._session.configuration.of(path).trusted:
+            self._session.runs.request_in_background(self._session.entries.of(path))
 
     def consider(self, path: str, *, unmarked: bool = False, only: str = "") -> None:
         """Analyse a document if there is anything to analyse and the workspace is trusted."""

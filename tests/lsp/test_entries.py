@@ -200,3 +200,16 @@ def test_what_another_file_showed_is_not_called_not_analysed() -> None:
     assert results.at("/w/model.py") == []
     results.drop("/w/train.py")
     assert results.at("/w/model.py") == [hint]
+
+
+async def test_a_hover_at_a_clean_function_says_with_what_it_was_called(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, MARK + "def f(x):\n    GRAPHS\n")
+    await editor.analysed(1)
+    for line in (1, 2):
+        hover = await editor.hover(path, line, 5)
+        assert hover is not None
+        assert isinstance(hover.contents, types.MarkupContent)
+        assert hover.contents.value == "**f**: 1 graph · no breaks\n\n- `x: f32[8, 16]` (from call)"
+    assert await editor.hover(path, 3, 5) is None

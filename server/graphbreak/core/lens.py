@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .findings import FunctionResult, InputSet, Outcome
 
@@ -30,6 +31,13 @@ def title(function: FunctionResult, intended: int = 0, here: str = "") -> str:
     if function.inputs:
         parts.append(inputs_words(function.inputs, here))
     return SEPARATOR.join([*parts, function.detail] if function.detail else parts)
+
+
+def function_markdown(function: FunctionResult, here: str = "") -> str:
+    """What became of a traced function, with each set of inputs on a line of its own; `here` is the file that it is said in."""
+    plain = replace(function, inputs=())
+    inputs = [f"- `{one.summary or 'no arguments'}` ({origin(one, here=here, in_full=True)})" for one in function.inputs]
+    return "\n".join([f"**{function.name}**: {title(plain)}", *(["", *inputs] if inputs else [])])
 
 
 def is_not_analysed(function: FunctionResult) -> bool:

@@ -8,13 +8,14 @@ from lsprotocol import types
 from pygls.capabilities import get_capability
 
 from ..core.explain import hover_markdown
-from ..core.findings import Diagnostic, Kind
-from ..core.lens import inputs_words
+from ..core.findings import Diagnostic, Kind, Outcome
+from ..core.lens import function_markdown, inputs_words
 from ..core.source import Span
 from ..rules import page, page_named
 from .connection import GraphbreakServer
 from .convert import to_path
 from .diagnostics import is_library_cause
+from .documents import Document
 
 _MOST_FUNCTIONS = 3
 _RULE = "\n\n---\n\n"
@@ -31,7 +32,7 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
     ls.session.trials.looked_at(document.path, Span(place, place))
     here = [d for d in ls.session.results.at(document.path) if d.span.touches(Span(place, place))]
     if not here:
-        return None
+        return _about_mark(ls, document, Span(place, place))
     here.sort(key=lambda d: _size(ls, d))
     told = set() if not ls.session.extension.shows_messages else {id(d) for d in here if not is_library_cause(d)}
     text = _RULE.join(
@@ -39,6 +40,19 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
         for diagnostic in _with_causes(ls, here)
     )
     return types.Hover(_content(ls, text), converter.to_range(document.path, here[0].span))
+
+
+def _about_mark(ls: GraphbreakServer, document: Document, place: Span) -> types.Hover | None:
+    """At a mark, or the name of what is marked, in which nothing is wrong: what became of it, with all its inputs."""
+    path = document.path
+    mark = next((mark for mark in document.marks.marks if mark.name_span.touches(place) or mark.span.touches(place)), None)
+    if mark is None or not ls.session.configuration.of(path).trusted:
+        return None
+    rows = [row for report in ls.session.results.shown.values() for row in report.functions]
+    mine = [row for row in rows if (row.mark_path, row.mark_span) == (path, mark.span) or (row.path, row.line) == (path, mark.line)]
+    text = _RULE.join(dict.fromkeys(function_markdown(row, path) for row in mine if row.outcome is Outcome.TRACED))
+    span = mark.name_span if mark.name_span.touches(place) else mark.span
+    return types.Hover(_content(ls, text), ls.session.converter.to_range(path, span)) if text else None
 
 
 def _inputs(ls: GraphbreakServer, diagnostic: Diagnostic, here: str) -> str:

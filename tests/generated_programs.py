@@ -113,7 +113,7 @@ class Writer:
             "return",
             "settings",
         ]
-        kind = self.random.choice([*kinds, "loop", "block"] if depth > 1 else kinds[:12])
+        kind = self.random.choice([*kinds, "loop", "block", "early", "early", "question"] if depth > 1 else kinds[:12])
         lines: list[str] = getattr(self, "_" + kind)(depth)
         return lines
 
@@ -168,12 +168,33 @@ class Writer:
         return [f"{self._target()} = {self._value()} if {self._test()} else {self._value()}"]
 
     def _number(self, depth: int) -> list[str]:
+        own, self.names = self.names, [self._name()] if self.random.random() < 0.6 else self.names
+        lines = self._number_of_one()
+        self.names = own
+        return lines
+
+    def _number_of_one(self) -> list[str]:
         self.count += 1
         number = f"s{self.count}"
         use = self.random.choice(
             ("{t} = {a} * {s}", "{t} = {a} / ({s} + 9)", "{t} = {a} - {s}", "{t} = {a} + {s} * 2", "{t} = {a} if {s} > 1 else {b}")
         )
         return [f"{number} = {self._fill(self.random.choice(_NUMBERS))}", self._fill(use.replace("{s}", number))]
+
+    def _early(self, depth: int) -> list[str]:
+        """A loop that ends early."""
+        name, kept = self._target(), self.names
+        self.names = [name]
+        lines = ["for i in range(3):", f"    if {self._test()}:", "        break", f"    {name} = {self._plain()}"]
+        if self.random.random() < 0.5:
+            lines = ["step = 0", f"while step < 3 and ({self._test()}):", f"    {name} = {self._plain()}", "    step += 1"]
+        self.names = kept
+        return lines
+
+    def _question(self, depth: int) -> list[str]:
+        """A masked assignment that is made or not."""
+        name = self._target()
+        return [f"{name} = {name} * 1", f"if {self._test()}:", f"    {name}[{name} > {self.random.choice(_CONSTANTS)}] = 0.5"]
 
     def _print(self, depth: int) -> list[str]:
         return [self.random.choice(('print("mid")', f"print({self._name()}.shape)", f'print("sum", {self._name()}.sum())'))]

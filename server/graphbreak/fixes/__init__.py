@@ -25,10 +25,12 @@ from .dynamic_mark import dynamic_mark
 from .eager_clock import eager_clock
 from .eager_scope import eager_scope
 from .eager_statement import eager_statement
+from .frozen_loop import frozen_loop
 from .guard_output import guard_output
 from .hoisted_value import hoisted_value
 from .ignore import ignore
 from .ignored_labels import ignored_labels
+from .keep_mask import keep_mask
 from .keep_tensor import keep_tensor
 from .masked_reduction import masked_reduction
 from .masked_store import masked_store
@@ -82,6 +84,8 @@ FIXERS = (
     Row("branch", where_return, _BROKEN),
     Row("branch", where_expression, _BROKEN),
     Row("branch", masked_store, _BROKEN),
+    Row("branch", keep_mask, _BROKEN),
+    Row("branch", frozen_loop, _BROKEN),
     Row("branch", assert_async, _BROKEN),
     Row("branch", assert_tensor, _BROKEN, frozenset({"GB0170", "GB0124", "GB0033", "GB0034", "GB0035"})),
     Row("branch", cond_branch, _BROKEN),

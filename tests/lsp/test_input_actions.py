@@ -24,7 +24,10 @@ async def offered(editor: Editor, path: Path, text: str, place: types.Range) -> 
 def _inserted(action: types.CodeAction) -> tuple[str, str]:
     assert action.edit is not None
     changes = [change for change in action.edit.document_changes or [] if isinstance(change, types.TextDocumentEdit)]
-    ((edit,),) = [*(action.edit.changes or {}).values(), *(change.edits for change in changes)]
+    edits = [edit for change in changes for edit in change.edits] + [
+        edit for group in (action.edit.changes or {}).values() for edit in group
+    ]
+    (edit,) = edits
     assert isinstance(edit, types.TextEdit)
     return str(edit.range), edit.new_text
 

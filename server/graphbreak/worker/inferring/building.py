@@ -58,13 +58,16 @@ class Builder:
         shapes = documented_shapes(node, [parameter.arg for parameter, _, _ in every], file)
         constructs = isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__")
         for parameter, default, how in every:
-            if default is not None or how in ("*", "**"):
+            if how in ("*", "**") or (default is not None and not _may_be_needed(default, parameter.annotation)):
                 continue
             name = parameter.arg
             use = uses[name]
             use.attends = any(other.arg in _QUERIES for other, _, _ in every)
             value = self._value(name, parameter.annotation, use, constructs)
-            yield Argument(name, _shaped(value, shapes.get(name), uses[name]), how)
+            if isinstance(default, ast.Constant) and default.value is not None:
+                value = names.whole(name)
+            how = "name" if how == "either" and default is not None else how
+            yield Argument(name, _shaped(value, shapes.get(name), uses[name]), how, left_out=default is not None)
 
     def _value(self, name: str, annotation: ast.expr | None, use: Uses, constructs: bool) -> Value:
         known = self._annotations.value(annotation, name) if annotation is not None else None
@@ -173,7 +176,9 @@ class Builder:
                 for field in dataclasses.fields(cls)
                 if field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
             ]
-            return Made(path, tuple(Argument(name, self._of_field(name, kind), "either") for name, kind in needed))
+            large = [field.name for field in dataclasses.fields(cls) if field.init and type(field.default) is int and field.default > 8]
+            arguments = [Argument(name, self._of_field(name, kind), "either") for name, kind in needed]
+            return Made(path, (*arguments, *(Argument(name, names.whole(name), "name", left_out=True) for name in large)))
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             hints, defaults = getattr(cls, "__annotations__", {}), getattr(cls, "_field_defaults", {})
             return Made(path, tuple(Argument(name, self._of_field(name, hints.get(name))) for name in cls._fields if name not in defaults))
@@ -237,6 +242,13 @@ class Builder:
             if parameter.default is parameter.empty and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 how = {"POSITIONAL_ONLY": "place", "KEYWORD_ONLY": "name"}.get(parameter.kind.name, "either")
                 yield Argument(parameter.name, self.by_use(parameter.name, Uses()), how)
+
+
+def _may_be_needed(default: ast.expr, annotation: ast.expr | None) -> bool:
+    """Whether a default may have to be replaced: None, where a call needs something there, and numbers that make a model large."""
+    if not isinstance(default, ast.Constant):
+        return False
+    return default.value is None or (type(default.value) is int and default.value > 8)
 
 
 def namespace_with(attributes: Mapping[str, Value]) -> Made:

@@ -15,7 +15,7 @@ from . import conditions, names
 from .annotations import module
 from .changes import Changes
 from .conditions import paths_of, statement_at
-from .reading import Uses
+from .reading import Uses, tree_of
 from .values import Group, Made, Mapped, Path, Proposal, Tensor, Text, Value
 
 
@@ -28,6 +28,7 @@ def repairs(changes: Changes) -> Iterator[Proposal]:
     if own[-1] is not frames[-1]:
         yield from _in_a_layer(changes, frames)
     step = own[-1]
+    yield from _left_out(changes, step)
     yield from conditions.repairs(changes, step)
     statement = statement_at(step)
     if statement is None:
@@ -43,6 +44,23 @@ def other_values(changes: Changes) -> Iterator[Proposal]:
     statement = statement_at(own[-1]) if own else None
     if statement is not None:
         yield from _other_values(changes, own[-1], statement)
+
+
+def _left_out(changes: Changes, step: types.TracebackType) -> Iterator[Proposal]:
+    """An argument that was left out because it may be None, where the statement, or a condition around it, speaks of what is None."""
+    statement = statement_at(step)
+    tree = tree_of(step.tb_frame.f_code.co_filename)
+    around = [
+        node.test
+        for node in (ast.walk(tree) if tree else ())
+        if isinstance(node, ast.If) and node.lineno <= step.tb_lineno <= (node.end_lineno or 0)
+    ]
+    parts = [part for whole in (statement, *around) if whole is not None for part in ast.walk(whole)]
+    missing = {part.id for part in parts if isinstance(part, ast.Name) and step.tb_frame.f_locals.get(part.id, 0) is None}
+    for path, value in changes.proposal.walk():
+        if isinstance(value, Made):
+            for name in [argument.name for argument in value.arguments if argument.left_out and argument.name in missing]:
+                yield changes.proposal.put(path, value.with_left_out(name))
 
 
 def _in_a_layer(changes: Changes, frames: list[types.TracebackType]) -> Iterator[Proposal]:

@@ -21,11 +21,15 @@ from .building import Builder
 from .changes import Changes
 from .reading import tree_of
 from .targets import Target, Unreachable, arguments_of_wrap, target_of
-from .values import Made, Proposal
+from .values import Made, Proposal, Text
 from .watching import Failure, Progress, TookTooLong, attempt, time_limit
 
 MOST_TRIES = 40
 MOST_SECONDS = 3.0
+"""Of computing, which is what counts on a machine that has other things to do."""
+_MOST_WAITING = 10.0
+_MOST_PARAMETERS = 30_000_000
+"""How large a model may be that is made for a guess."""
 _MOST_CHANGES = 12
 _ADVANCE = 3
 """How many places in a list of changes it is worth that a change brought the call further."""
@@ -59,7 +63,7 @@ def infer(index: int, guess: Guess, module: types.ModuleType, marks: Marks) -> I
         return Inferred(index, "", 0, refusal)
     search = _Search(target, module, Builder(module.__dict__, tree_of(guess.mark.file)))
     try:
-        with time_limit(MOST_SECONDS):
+        with time_limit(MOST_SECONDS, _MOST_WAITING):
             proposal = search.run()
     except TookTooLong:
         proposal = None
@@ -91,13 +95,15 @@ class _Search:
         self._seen: set[str] = set()
         self._order = itertools.count()
         self._queue: list[tuple[int, int, _Step]] = []
-        self._end = time.monotonic() + MOST_SECONDS
+        self._end = time.process_time() + MOST_SECONDS
+        self._sizes: dict[str, bool] = {}
 
     def run(self) -> Proposal | None:
         """The first proposal that works; None where none did in time."""
         for rank, call in enumerate(self._target.calls):
-            self._push(_Step(Proposal(call), rank))
-        while self._queue and self.tries < MOST_TRIES and time.monotonic() < self._end:
+            for proposal in (self._with_the_modules_own(Proposal(call)), Proposal(call)):
+                self._push(_Step(self._small(proposal), rank))
+        while self._queue and self.tries < MOST_TRIES and time.process_time() < self._end:
             step = heapq.heappop(self._queue)[2]
             self.tries += 1
             failure = attempt(step.proposal, self._evaluate, self._apart)
@@ -118,6 +124,35 @@ class _Search:
         where = "making the object failed" if self._best.constructing else "none of them worked"
         late = f", within {MOST_SECONDS:g} s" if self.timed_out else ""
         return f"inputs for it were looked for in {tried}{late}, but {where}: {self._best.text}"
+
+    def _with_the_modules_own(self, proposal: Proposal) -> Proposal:
+        """What the module has under the very names of the parameters, in their place."""
+        for argument in proposal.call.given():
+            if isinstance(self._module.__dict__.get(argument.name), (torch.Tensor, torch.nn.Module)):
+                proposal = proposal.put((argument.name,), Text(argument.name))
+        return proposal
+
+    def _small(self, proposal: Proposal) -> Proposal:
+        """The proposal with smaller numbers where what it makes would be very large by its defaults."""
+        made = proposal.call.of
+        if made is None or not self._is_large(made.render(proposal.sizes)):
+            return proposal
+        for path, value in list(proposal.walk()):
+            if isinstance(value, Made):
+                proposal = proposal.put(path, value.with_left_out())
+        return proposal
+
+    def _is_large(self, expression: str) -> bool:
+        """Whether an expression makes a very large module, told from one without memory behind it."""
+        if expression not in self._sizes:
+            try:
+                with torch.device("meta"):
+                    made = self._evaluate(expression)
+                count = sum(value.numel() for value in made.parameters()) if isinstance(made, torch.nn.Module) else 0
+            except Exception:  # it cannot be made that way, which says nothing about its size
+                count = 0
+            self._sizes[expression] = count > _MOST_PARAMETERS
+        return self._sizes[expression]
 
     def _push(self, step: _Step) -> None:
         text = step.proposal.render()

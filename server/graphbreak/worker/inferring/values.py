@@ -138,11 +138,15 @@ class Mapped(Value):
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of a call. `how` is `place` (only by place), `name` (only by name) or `either`."""
+    """One argument of a call. `how` is `place` (only by place), `name` (only by name) or `either`.
+
+    One that is `left_out` has a default, and is there in case that it is needed after all.
+    """
 
     name: str
     value: Value
     how: str = "either"
+    left_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,8 +164,31 @@ class Made(Value):
 
     def render(self, sizes: Mapping[str, int]) -> str:
         """The expression that makes it."""
-        inner = ", ".join(written_arguments(self.arguments, sizes))
+        inner = ", ".join(written_arguments(self.given(), sizes))
         return f"{self.callee(sizes)}({inner})"
+
+    def given(self) -> tuple[Argument, ...]:
+        """The arguments that are passed. One behind another that is left out is passed by name."""
+        found: list[Argument] = []
+        skipped = False
+        for argument in self.arguments:
+            if argument.left_out:
+                skipped = True
+            else:
+                found.append(replace(argument, how="name") if skipped and argument.how == "either" else argument)
+        return tuple(found)
+
+    def with_left_out(self, name: str = "") -> Made:
+        """The same with an argument that was left out; with all numbers that were, where no name is given."""
+        return replace(
+            self,
+            arguments=tuple(
+                replace(argument, left_out=False)
+                if argument.left_out and (argument.name == name or (not name and isinstance(argument.value, Size)))
+                else argument
+                for argument in self.arguments
+            ),
+        )
 
     def callee(self, sizes: Mapping[str, int]) -> str:
         """What is called."""
@@ -171,7 +198,7 @@ class Made(Value):
         """Its direct parts, each with its key."""
         if self.of is not None:
             yield "()", self.of
-        yield from ((argument.name, argument.value) for argument in self.arguments)
+        yield from ((argument.name, argument.value) for argument in self.given())
 
     def with_part(self, key: str, value: Value) -> Value:
         """The same with another part."""
@@ -180,7 +207,10 @@ class Made(Value):
         if all(argument.name != key for argument in self.arguments):
             return replace(self, arguments=(*self.arguments, Argument(key, value, "name")))
         return replace(
-            self, arguments=tuple(replace(argument, value=value) if argument.name == key else argument for argument in self.arguments)
+            self,
+            arguments=tuple(
+                replace(argument, value=value, left_out=False) if argument.name == key else argument for argument in self.arguments
+            ),
         )
 
 

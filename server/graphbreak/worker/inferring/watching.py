@@ -156,7 +156,7 @@ def attempt(proposal: Proposal, evaluate: Callable[[str], Any], prepare: Callabl
 
 
 def _arguments(call: Made) -> Iterator[tuple[str, Value]]:
-    return ((argument.name, argument.value) for argument in call.arguments)
+    return ((argument.name, argument.value) for argument in call.given())
 
 
 def _callee(call: Made, proposal: Proposal, evaluate: Callable[[str], Any], watch: Watch) -> Any:
@@ -201,7 +201,7 @@ def _part_of(made: Any, key: str) -> Any:
 def _as_passed(call: Made, values: list[Any]) -> tuple[list[Any], dict[str, Any]]:
     placed: list[Any] = []
     named: dict[str, Any] = {}
-    for argument, value in zip(call.arguments, values):
+    for argument, value in zip(call.given(), values):
         if argument.how == "place" or (argument.how == "either" and not named):
             placed.append(value)
         else:
@@ -227,9 +227,9 @@ def _user_frames(error: BaseException) -> Iterator[types.TracebackType]:
 
 
 @contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise TookTooLong where the time is over, in whatever Python code runs then. Only where the platform can; the job's own limit holds
-    anyway."""
+def time_limit(computing: float, waiting: float) -> Iterator[None]:
+    """Raise TookTooLong once so many seconds were computed, or have passed, in whatever Python code runs then. Only where the platform can;
+    the job's own limit holds anyway."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -237,10 +237,13 @@ def time_limit(seconds: float) -> Iterator[None]:
     def ring(*_: object) -> None:
         raise TookTooLong
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = ((signal.SIGPROF, signal.ITIMER_PROF, computing), (signal.SIGALRM, signal.ITIMER_REAL, waiting))
+    before = [(number, timer, signal.signal(number, ring)) for number, timer, _ in timers]
+    for _, timer, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for number, timer, handler in before:
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)

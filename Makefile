@@ -7,7 +7,7 @@ NEOVIM := build/.neovim
 TORCH ?= 2.8.0
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install vsix test test-e2e test-full test-torch lint lint-extension neovim bench-fixes clean
+.PHONY: demo install vsix test test-e2e test-full test-torch lint lint-extension neovim bench-fixes bench-reach clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -61,6 +61,9 @@ test-torch: install  ## parity, ranges and cases against another torch, and anot
 	@test -x $(WORKER)/bin/python || $(PYTHON) -m venv $(WORKER)
 	@$(WORKER)/bin/python -m pip install --quiet --disable-pip-version-check torch==$(TORCH) numpy
 	@GRAPHBREAK_TEST_PYTHON=$(CURDIR)/$(WORKER)/bin/python $(BIN)/python -m pytest tests/parity tests/ranges tests/test_cases.py
+
+bench-reach: install  ## how many marked functions that nothing calls are traced, and as truly as with true inputs: benchmarks/reach/RESULTS.md
+	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.reach
 
 bench-fixes: install  ## how many breaks the fixes remove, over given programs and vendored models (an hour): benchmarks/fixes/RESULTS.md
 	@$(BIN)/python benchmarks/fixes/run.py --results benchmarks/fixes/RESULTS.md

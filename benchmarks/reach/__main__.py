@@ -83,14 +83,17 @@ def _share(part: Sequence[object], whole: Sequence[object]) -> str:
 
 def page(found: Sequence[Measured]) -> list[str]:
     """RESULTS.md."""
-    seen = [one for one in found if not one.entry.held_out]
+    held = sum(one.entry.held_out for one in found)
+    given = sum(one.entry.name.startswith("given: ") for one in found)
+    words = (
+        f"Written by `make bench-reach`. {len(found)} programs with marked functions and modules that nothing calls: {given} are the",
+        "programs of `tests/parity/cases` without their calls, the others were written in the style of public repositories before",
+        f"anything was tuned. {held} were held out: they were not looked at before these figures.",
+    )
     return [
         "# Reach of guessed inputs",
         "",
-        f"Written by `make bench-reach`. {len(found)} programs with marked functions and modules that nothing calls: "
-        f"{sum(one.entry.name.startswith('given: ') for one in found)} are the programs of `tests/parity/cases` with their calls taken out, "
-        "the others were written in the style of public repositories before anything was tuned. "
-        f"{len(found) - len(seen)} were held out: run for these figures, not looked at before.",
+        *words,
         "",
         *(line if line.startswith("- ") else f"- **{line.replace(': ', '**: ', 1)}" for line in summary(found)),
         "",

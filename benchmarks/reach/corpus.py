@@ -1,6 +1,6 @@
 """The corpus: programs without a call of what they mark, each with its true call kept apart.
 
-`corpus/*.md` were written for this in the style of public repositories, before anything was tuned on them. The others are the programs of
+`programs/*.md` were written for this in the style of public repositories, before anything was tuned on them. The others are the programs of
 `tests/parity/cases` with the statements taken out that call what is compiled; no line moves. A third of all, chosen by a hash of their
 names, is held out: it was run for the figures only.
 """
@@ -54,7 +54,7 @@ class Entry:
 
 def entries() -> list[Entry]:
     """All of them, in order."""
-    return [*_given(), *(entry for path in sorted((HERE / "corpus").glob("*.md")) for entry in _written(path))]
+    return [*_given(), *(entry for path in sorted((HERE / "programs").glob("*.md")) for entry in _written(path))]
 
 
 _CASE = re.compile(r"^# (?P<name>.+?)\n+```py\n(?P<code>.*?)^```\n+```true\n(?P<call>.*?)^```", re.MULTILINE | re.DOTALL)
@@ -105,7 +105,7 @@ def _bodies(tree: ast.Module) -> list[list[ast.stmt]]:
     """The blocks in which calls are looked for: the top level, the block for `__main__`, and those of plain functions."""
     plain = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not _is_compiled(node)]
     mains = [node for node in tree.body if isinstance(node, ast.If)]
-    return [tree.body, *(node.body for node in (*plain, *mains))]
+    return [tree.body, *(node.body for node in plain), *(node.body for node in mains)]
 
 
 def _compiled_names(tree: ast.Module) -> set[str]:

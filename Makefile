@@ -7,7 +7,7 @@ NEOVIM := build/.neovim
 TORCH ?= 2.8.0
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install vsix test test-e2e test-full test-torch lint lint-extension neovim bench-fixes bench-reach clean
+.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench-fixes bench-reach clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -55,6 +55,10 @@ test-full: install lint lint-extension neovim  ## everything, with the long vers
 
 test-e2e: install neovim  ## the real server in real editors, VS Code included; screenshots in build/e2e
 	@$(BIN)/python -m pytest tests/e2e
+
+screenshots: install  ## the README's pictures, taken anew by the tests
+	@mkdir -p docs/images
+	@GRAPHBREAK_PICTURES=$(CURDIR)/docs/images $(BIN)/python -m pytest tests/e2e/vscode/test_pictures.py
 
 test-torch: install  ## parity, ranges and cases against another torch, and another Python: make test-torch TORCH=2.8.0 PYTHON=python3.12
 	@echo "== torch $(TORCH) in $(WORKER)"

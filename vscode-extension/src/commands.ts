@@ -10,7 +10,7 @@ import { type Choice, functionAt, functionNamed } from "./model/functions";
 import type { Node } from "./model/tree";
 import * as notices from "./notices";
 import type { Pages } from "./pages";
-import { cursor } from "./places";
+import { cursor, findingAtCursor, toRange } from "./places";
 import { chooseInterpreter } from "./pythonExtension";
 import { CANCEL, TRACE, TRACE_WORKSPACE } from "./protocol";
 import type { Reports } from "./reports";
@@ -80,6 +80,12 @@ function otherCommands({ context, log, breaks, fixes }: Parts): Record<string, C
       const uri = node?.target?.uri ?? cursor()?.uri;
       await (uri === undefined ? notices.hint("Open a Python file to fix it.") : fixes.fixAll(vscode.Uri.parse(uri)));
     },
+    // Nobody waits for it: when a command ends, the walkthrough that ran it takes the focus back, and the list would close.
+    showFixes: (node?: Node) => {
+      const { uri, range } = node?.target ?? {};
+      const at = uri === undefined || range === undefined ? findingAtCursor() : { uri: vscode.Uri.parse(uri), range: toRange(range) };
+      void (at === undefined ? notices.hint("There is no graph break at the cursor.") : fixes.show(at));
+    },
     openSample: () => openSample(context),
     showMenu: () => showMenu(),
     groupByCause: () => { breaks.group("cause"); },
@@ -134,10 +140,7 @@ async function pick(reports: Reports): Promise<Choice | undefined> {
 }
 
 function codeAtCursor(): string | undefined {
-  const at = cursor();
-  const found = at === undefined ? [] : vscode.languages.getDiagnostics(at.editor.document.uri).filter(({ source }) => source === SECTION);
-  const on = found.find(({ range }) => at !== undefined && range.contains(at.editor.selection.active));
-  const code = (on ?? found.find(({ range }) => range.start.line === at?.line) ?? (found.length === 1 ? found[0] : undefined))?.code;
+  const code = findingAtCursor()?.found.code;
   const text = String(typeof code === "object" ? code.value : code);
   return /GB\d+/.exec(text)?.[0];
 }

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import * as notices from "./notices";
+import { open } from "./places";
 import { FIX_ALL } from "./protocol";
 import type { Server } from "./server";
 
@@ -26,6 +27,12 @@ export class Fixes implements vscode.Disposable {
     } else if (await vscode.workspace.applyEdit(action.edit)) {
       await vscode.window.showTextDocument(document, { preview: false });
     }
+  }
+
+  /** Goes to a break, and opens what can be done about it there. */
+  async show({ uri, range }: { readonly uri: vscode.Uri; readonly range: vscode.Range }): Promise<void> {
+    await open(uri, range);
+    await vscode.commands.executeCommand("editor.action.quickFix");
   }
 
   dispose(): void {

@@ -2,6 +2,7 @@
 
 import * as vscode from "vscode";
 import type { Range } from "./protocol";
+import { SECTION } from "./settings";
 
 export function toRange({ start, end }: Range): vscode.Range {
   return new vscode.Range(start.line, start.character, end.line, end.character);
@@ -22,4 +23,23 @@ export function cursor(): { readonly editor: vscode.TextEditor; readonly uri: st
     return undefined;
   }
   return { editor, uri: editor.document.uri.toString(), line: editor.selection.active.line };
+}
+
+export interface Finding {
+  readonly uri: vscode.Uri;
+  readonly range: vscode.Range;
+  readonly found: vscode.Diagnostic;
+}
+
+/** Our diagnostic at the cursor, else in its line, else the loudest of the file where nothing else is meant. */
+export function findingAtCursor(): Finding | undefined {
+  const at = cursor();
+  if (at === undefined) {
+    return undefined;
+  }
+  const { uri } = at.editor.document;
+  const all = vscode.languages.getDiagnostics(uri).filter(({ source }) => source === SECTION).sort((a, b) => a.severity - b.severity);
+  const on = all.find(({ range }) => range.contains(at.editor.selection.active));
+  const found = on ?? all.find(({ range }) => range.start.line === at.line) ?? all[0];
+  return found && { uri, range: found.range, found };
 }

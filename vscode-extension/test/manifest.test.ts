@@ -30,7 +30,7 @@ const POWERFUL = /^graphbreak\.(interpreter|importStrategy|sandbox\..*)$/;
 void test("each setting has a description, a scope and a default", () => {
   for (const [name, setting] of SETTINGS) {
     assert.ok(setting.description ?? setting.markdownDescription, name);
-    assert.ok(["resource", "window", "machine-overridable"].includes(setting.scope ?? ""), name);
+    assert.ok(["resource", "window", "machine", "machine-overridable"].includes(setting.scope ?? ""), name);
     assert.notEqual(setting.default, undefined, name);
     assert.equal(setting.enumDescriptions?.length ?? setting.enum?.length, setting.enum?.length, name);
   }
@@ -38,8 +38,8 @@ void test("each setting has a description, a scope and a default", () => {
 
 void test("a repository's settings cannot choose what is run, or what it may do, before it is trusted", () => {
   const powerful = SETTINGS.filter(([name]) => POWERFUL.test(name));
-  assert.equal(powerful.length, 7);
-  assert.ok(powerful.every(([, { scope }]) => scope === "machine-overridable"));
+  assert.equal(powerful.length, 8);
+  assert.ok(powerful.every(([name, { scope }]) => scope === (name.includes(".sandbox.") ? "machine" : "machine-overridable")));
   assert.deepEqual([...capabilities.untrustedWorkspaces.restrictedConfigurations].sort(), powerful.map(([name]) => name).sort());
 });
 

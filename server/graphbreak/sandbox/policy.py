@@ -69,7 +69,9 @@ def _touches(hidden: str, allowed: str) -> bool:
 
 def _needed(programs: Iterable[str], worker: str, environment: Mapping[str, str]) -> Iterable[str]:
     """Where the interpreter, its packages and the worker are."""
-    yield from (os.path.dirname(os.path.dirname(program)) for program in programs if os.path.isabs(program))
+    folders = [os.path.dirname(os.path.dirname(program)) for program in programs if os.path.isabs(program)]
+    yield from (os.path.realpath(folder) for folder in folders)  # an environment may be a link itself, which leads nowhere without this
+    yield from folders
     yield os.path.dirname(worker)
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX", "HF_HOME", "TORCH_HOME", "HF_HUB_CACHE", "CUDA_HOME", "CUDA_MPS_PIPE_DIRECTORY"):
         if os.path.isabs(environment.get(name, "")):

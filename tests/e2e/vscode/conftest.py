@@ -44,6 +44,24 @@ scale(torch.randn(8, 16))
 
 BREAKING = CLEAN.replace("    return", '    print("mid")\n    return')
 
+TWO = """\
+import torch
+
+
+# graphbreak: first(torch.randn(3))
+@torch.compile
+def first(x):
+    return x + 1
+
+
+# graphbreak: second(torch.randn(4))
+@torch.compile
+def second(x):
+    x = x + 1
+    print("mid")
+    return x + 2
+"""
+
 OpenEditor = Callable[..., AbstractContextManager[tuple[CodeServer, Workbench]]]
 
 
@@ -114,6 +132,8 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project") / "examples"
     shutil.copytree(ROOT / "examples", folder)
     (folder / "not_split.py").write_text(CLEAN)
+    (folder / "breaking.py").write_text(BREAKING)
+    (folder / "two.py").write_text(TWO)
     (folder / ".venv").symlink_to(sys.prefix)
     return folder
 

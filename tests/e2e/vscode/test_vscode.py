@@ -6,6 +6,7 @@ import re
 import zipfile
 from pathlib import Path
 
+from .code_server import CodeServer
 from .workbench import Workbench, eventually
 
 
@@ -22,6 +23,7 @@ def test_the_package(packaged: tuple[Path, str]) -> None:
 def test_the_first_squiggle_comes_by_itself(workbench: Workbench) -> None:
     workbench.open_file("helper_print.py")
     eventually("the squiggle", workbench.squiggles)
+    assert workbench.notifications() == []
     ((text, start, end),) = workbench.squiggles()
     assert (text, round(start), round(end)) == ('    print("log")', 4, 16)
     ((text, start, end),) = workbench.squiggles("info")
@@ -92,6 +94,42 @@ def test_quick_fix(workbench: Workbench) -> None:
     workbench.picture("fixed-dark")
 
 
+def test_all_safe_breaks_are_fixed(workbench: Workbench, editor: CodeServer) -> None:
+    workbench.open_file("breaking.py")
+    eventually("the squiggle", workbench.squiggles)
+    workbench.command("Graphbreak: Fix All Safe Breaks in This File")
+    eventually("the fix", lambda: any("reorderable_logging_functions" in line for line in workbench.lines()))
+    workbench.picture("fixed-all-dark")
+    workbench.command("File: Revert File")
+    eventually("the squiggle again", workbench.squiggles)
+    editor.set(editor__codeActionsOnSave={"source.fixAll.graphbreak": "explicit"})
+    eventually("the fix on save", lambda: _is_fixed_by_saving(workbench))
+    eventually("no squiggle", lambda: not workbench.squiggles())
+    editor.set(editor__codeActionsOnSave={})
+
+
+def _is_fixed_by_saving(workbench: Workbench) -> bool:
+    """What was not tried before is tried after a save; the next one applies it."""
+    workbench.rest()
+    workbench.save()
+    return any("reorderable_logging_functions" in line for line in workbench.lines())
+
+
+def test_one_function_is_traced(workbench: Workbench) -> None:
+    workbench.open_file("two.py")
+    eventually("the lenses", lambda: len(workbench.lenses()) == 2)
+    workbench.go_to(11, 5)
+    workbench.command("Graphbreak: Trace Function")
+    eventually("its graphs", lambda: "second" in workbench.webview().locator("h1").inner_text())
+    assert workbench.webview().locator(".chain > .graph").count() == 2
+    eventually(
+        "both",
+        lambda: (
+            [lens.split(" (")[0] for lens in workbench.lenses()] == ["1 graph · no breaks · x: f32[3]", "2 graphs · 1 break · x: f32[4]"]
+        ),
+    )
+
+
 def test_a_print_is_added(workbench: Workbench) -> None:
     workbench.open_file("not_split.py")
     eventually("the lens", lambda: any("1 graph · no breaks" in lens for lens in workbench.lenses()))
@@ -143,6 +181,16 @@ def test_walkthrough(workbench: Workbench) -> None:
     eventually("the lens", lambda: any("2 graphs · 1 break" in lens for lens in workbench.lenses()))
     eventually("the squiggle", workbench.squiggles)
     workbench.picture("walkthrough-dark")
+    workbench.step("Find the break", "Explain Break")
+    eventually("the page", lambda: "GB0059" in workbench.webview().locator("body").inner_text())
+    workbench.command("View: Close Editor")
+    workbench.step("Fix it", "Show Quick Fixes")
+    eventually("the fixes", lambda: workbench.texts(".action-widget .monaco-list-row.action"))
+    workbench.picture("walkthrough-fixes-dark")
+    workbench.page.keyboard.press("Escape")
+    workbench.step("See the graphs", "Show Graphs")
+    eventually("the graphs", lambda: workbench.page.locator(".tab", has_text="Graphs: normalize").count())
+    workbench.picture("walkthrough-graphs-dark")
 
 
 def test_status(workbench: Workbench) -> None:
@@ -153,6 +201,9 @@ def test_status(workbench: Workbench) -> None:
     tips = workbench.page.locator(".monaco-hover:visible")
     eventually("the details", lambda: any("torch 2" in tip and "Sandbox" in tip for tip in tips.all_inner_texts()))
     workbench.picture("status-dark")
+    workbench.page.locator('.statusbar-item[id="status.languageStatus"]').hover()
+    eventually("the same of the language", lambda: any("torch 2" in tip and "Settings" in tip for tip in tips.all_inner_texts()))
+    workbench.picture("language-status-dark")
     entry.click()
     workbench.page.locator(".quick-input-widget .monaco-list-row", has_text="Show logs").click()
     eventually("the log", lambda: workbench.output("Starting"))

@@ -13,7 +13,7 @@ from typing import TypeVar
 from playwright.sync_api import Error, FrameLocator, Page
 
 T = TypeVar("T")
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds: a first trace imports torch."""
 
 IN_README = {f"{name}-{theme}" for name in ("hover", "bands", "graphs", "fixes") for theme in ("dark", "light")}
@@ -176,6 +176,19 @@ class Workbench:
     def output(self, text: str) -> bool:
         """Whether the output channel that is shown has a line with this text."""
         return self.page.locator(".part.panel .view-line", has_text=text).count() > 0
+
+    def rest(self) -> None:
+        """Wait until nothing is traced and no fixes are tried any more: the one may follow the other after a moment."""
+        quiet = 0
+        while quiet < 15:
+            busy = self.page.locator(".statusbar").locator(".codicon-beaker, .codicon-sync, .codicon-loading").count()
+            quiet = 0 if busy else quiet + 1
+            time.sleep(0.1)
+
+    def step(self, title: str, button: str) -> None:
+        """Unfold a step of the walkthrough, and press its button."""
+        self.page.locator(".getting-started-step", has_text=title).first.click()
+        self.page.get_by_role("button", name=button, exact=True).click()
 
     def tree(self) -> list[str]:
         """The rows of the tree *Graph breaks*."""

@@ -17,6 +17,7 @@ from .capture_scalars import capture_scalars
 from .capture_shapes import capture_shapes
 from .cond_branch import cond_branch
 from .copied_value import copied_value
+from .custom_operator import custom_operator
 from .disable_helper import disable_helper
 from .disable_statement import disable_statement
 from .dynamic_attribute import dynamic_attribute
@@ -100,6 +101,7 @@ FIXERS = (
     Row("dynamic mark", dynamic_mark, _RECOMPILED),
     Row("dynamic dimension", dynamic_dimension, _RECOMPILED),
     Row("dynamic attribute", dynamic_attribute, _RECOMPILED),
+    Row("operator", custom_operator, _BROKEN),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),

@@ -6,6 +6,7 @@ import inspect
 import sys
 import types
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,6 +15,16 @@ from .patching import Undo, patch
 from .samples import Samples
 
 _PLAIN = (int, float, str, bool, type(None), torch.dtype, torch.device)
+
+_MODULE_FILE = torch.nn.Module.__init__.__code__.co_filename
+_INIT = """
+def make(real, note, is_compiling):
+    def __init__(self, *args, **kwargs):
+        if not is_compiling():
+            note(self)
+        real(self, *args, **kwargs)
+    return __init__
+"""
 
 
 class Origins:
@@ -25,21 +36,16 @@ class Origins:
         self._made: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
         self._settings: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self._own: dict[type, bool] = {}
+        self.note: Callable[[Any], None] = self._note
 
     def watch(self) -> Undo:
-        """Hear of each module that is made from now on. Dynamo, where it traces the making of one, sees nothing of it."""
-        is_compiling = torch.compiler.is_compiling
+        """Hear of each module that is made from now on. Where Dynamo traces the making of one, it sees what it would see without us."""
+        return patch(torch.nn.Module, "__init__", self._noting)
 
-        def make(real: Any) -> Any:
-            def init(self: Any, *args: Any, **kwargs: Any) -> None:
-                if not is_compiling():
-                    note(self)
-                real(self, *args, **kwargs)
-
-            return init
-
-        note = self._note
-        return patch(torch.nn.Module, "__init__", make)
+    def _noting(self, real: Any) -> Any:
+        scope: dict[str, Any] = {}
+        exec(compile(_INIT, _MODULE_FILE, "exec"), scope)  # the file is what Dynamo tells by whether to look inside
+        return scope["make"](real, lambda module: self.note(module), torch.compiler.is_compiling)
 
     def of(self, value: Any) -> dict[str, Any] | None:
         """How an object was made, or None where that was not seen."""
@@ -95,25 +101,28 @@ class Origins:
         return made
 
 
-_WRAPPERS = 3
-"""How many frames there may be between our own `init` and a constructor: Dynamo puts a function of its own around `Module.__init__`."""
+_MOST_BETWEEN = 8
+"""How many frames there may be between a constructor and us: our own, and those that Dynamo puts around `Module.__init__` and disabled code."""
 
 
 def _outermost(module: torch.nn.Module, frame: types.FrameType | None) -> types.FrameType | None:
-    """The frame of the constructor that was called for a module, looked for from that of our own `init` outwards."""
-    found, passed = None, 0
-    frame = frame.f_back if frame is not None else None
-    while frame is not None and passed < _WRAPPERS:
-        code = frame.f_code
-        own = code.co_name in ("__init__", "__post_init__") and code.co_argcount and frame.f_locals.get(code.co_varnames[0]) is module
-        if own and code.co_name == "__init__":
-            found = frame
-        elif not own:
-            if found is not None:
-                break
-            passed += 1
+    """The frame of the constructor that was called for a module, looked for outwards; None where only torch's own was."""
+    found, between = None, 0
+    while frame is not None and between < _MOST_BETWEEN:
+        if _constructs(module, frame):
+            found = frame if frame.f_code.co_name == "__init__" else found
+        elif found is not None:
+            break
+        between += found is None
         frame = frame.f_back
     return found
+
+
+def _constructs(module: torch.nn.Module, frame: types.FrameType) -> bool:
+    code = frame.f_code
+    if code.co_name not in ("__init__", "__post_init__") or not code.co_argcount or code.co_filename == _MODULE_FILE:
+        return False
+    return frame.f_locals.get(code.co_varnames[0]) is module
 
 
 def _arguments(frame: types.FrameType) -> tuple[list[Any], dict[str, Any]]:

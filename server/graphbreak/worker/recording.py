@@ -76,6 +76,7 @@ class _Recording:
         self._functions: dict[str, list[dict[str, Any]]] = {}
         self._notes: dict[str, None] = {}
         self._stop_watching: Undo | None = None
+        self._unseen = False
         self._origins.watch()
         patch(torch, "compile", self._compile)
         atexit.register(self._write)
@@ -105,9 +106,17 @@ class _Recording:
         if self._stop_watching is None:
             from . import dynamo  # torch.compile has imported Dynamo by now
 
+            self._stay_out_of_sight(dynamo)
             self._stop_watching = dynamo.watch_calls(self._called)
             if self._stop_watching is None:
                 self._note("this torch does not tell when a compiled function is called, so nothing is recorded")
+
+    def _stay_out_of_sight(self, dynamo: types.ModuleType) -> None:
+        """Keep Dynamo, which is there from now on, from compiling what we do inside a compiled call."""
+        if not self._unseen:
+            self._unseen = True
+            dynamo.skip_folder_of(__package__)
+            self._origins.note = torch.compiler.disable(self._origins.note)
 
     def _called(self, frame: types.FrameType) -> None:
         """A compiled callable is called; this is inside the user's call."""

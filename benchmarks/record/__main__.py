@@ -1,0 +1,104 @@
+"""Runs a training script with and without `graphbreak record`, by turns, prints the slowdown, and traces the model's file alone afterwards.
+
+    python -m benchmarks.record [--pairs N] [--python INTERPRETER]
+
+Processor time is what is compared: it is the program's own, whatever else the machine does. RESULTS.md is written when all was run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).parent
+GOAL = 3.0
+CASES = {
+    "2 steps": ["train.py", "--steps", "2"],
+    "300 steps": ["train.py", "--steps", "300"],
+}
+
+
+@dataclass
+class Measured:
+    """Seconds of processor time and on the clock of the runs of one case, without and with recording."""
+
+    name: str
+    plain: list[tuple[float, float]] = field(default_factory=list)
+    recorded: list[tuple[float, float]] = field(default_factory=list)
+
+    def slowdown(self, which: int) -> float:
+        """In percent, of the medians: of processor time (0) or of time on the clock (1)."""
+        before, after = (statistics.median(times[which] for times in runs) for runs in (self.plain, self.recorded))
+        return (after / before - 1) * 100
+
+    @property
+    def line(self) -> str:
+        """The row of the table."""
+        cpu, clock = self.slowdown(0), self.slowdown(1)
+        base = statistics.median(times[0] for times in self.plain)
+        spread = (max(times[0] for times in self.plain) / min(times[0] for times in self.plain) - 1) * 100
+        return f"| {self.name} | {len(self.plain)} | {base:.1f} s | {cpu:+.1f} % | {clock:+.1f} % | {spread:.1f} % |"
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.record", description="What recording costs.")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--python", default=sys.executable, help="the interpreter that runs the program")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for path in (HERE / "program").glob("*.py"):
+            shutil.copy(path, folder)
+        found = [_measure(name, [options.python, *command], options.pairs, folder) for name, command in CASES.items()]
+        check = [sys.executable, "-m", "graphbreak", "check", "model.py", "--python", options.python]
+        traced = subprocess.run(check, cwd=folder, capture_output=True, text=True, env=_variables(), check=False).stdout
+    row = next((line for line in traced.splitlines() if line.startswith("LanguageModel.forward")), "not traced:\n" + traced)
+    print(f"\nthe model's file alone: {row}")
+    lines = [
+        "# What `graphbreak record` costs", "", f"Goal: under {GOAL:g} %. Runs by turns; medians.", "",
+        "| program | pairs | processor time | slowdown | on the clock | spread without recording |", "| --- | --- | --- | --- | --- | --- |",
+        *(one.line for one in found), "", f"The model's file alone afterwards: `{row}`", "",
+    ]  # fmt: skip
+    (HERE / "RESULTS.md").write_text("\n".join(lines), encoding="utf-8")
+    raise SystemExit(any(one.slowdown(0) >= GOAL for one in found) or "from recorded" not in row)
+
+
+def _measure(name: str, command: list[str], pairs: int, folder: str) -> Measured:
+    _seconds(command, folder)  # fills the compiler's caches
+    found = Measured(name)
+    recording = [sys.executable, "-m", "graphbreak", "record", "--", *command]
+    overhead = _seconds([sys.executable, "-m", "graphbreak", "record", "--", "true"], folder, status=2)
+    for _ in range(pairs):
+        found.plain.append(_seconds(command, folder))
+        cpu, clock = _seconds(recording, folder)
+        found.recorded.append((cpu - overhead[0], clock - overhead[1]))
+        print(f"{name}: {found.plain[-1][0]:.2f} s, recorded {found.recorded[-1][0]:.2f} s", flush=True)
+    print(f"{name}: {found.slowdown(0):+.1f} % of processor time, {found.slowdown(1):+.1f} % on the clock")
+    return found
+
+
+def _seconds(command: list[str], folder: str, status: int = 0) -> tuple[float, float]:
+    """The processor time of a command with all its children, and the time it took, both in seconds."""
+    started = time.monotonic()
+    process = subprocess.Popen(command, cwd=folder, env=_variables(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, ended, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(ended)
+    assert process.returncode == status, f"{command} ended with {process.returncode}"
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - started
+
+
+def _variables() -> dict[str, str]:
+    server = str(HERE.parent.parent / "server")
+    return {**os.environ, "PYTHONPATH": server, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+
+
+if __name__ == "__main__":
+    main()

@@ -102,7 +102,7 @@ class Origins:
 
 
 _MOST_BETWEEN = 8
-"""How many frames there may be between a constructor and us: our own, and those that Dynamo puts around `Module.__init__` and disabled code."""
+"""How many frames there may be between a constructor and us: our own, and Dynamo's around `Module.__init__` and disabled code."""
 
 
 def _outermost(module: torch.nn.Module, frame: types.FrameType | None) -> types.FrameType | None:

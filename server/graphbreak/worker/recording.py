@@ -116,7 +116,7 @@ class _Recording:
         if not self._unseen:
             self._unseen = True
             dynamo.skip_folder_of(__package__)
-            self._origins.note = torch.compiler.disable(self._origins.note)
+            self._origins.note = torch.compiler.disable(self._origins.note)  # type: ignore[no-untyped-call]
 
     def _called(self, frame: types.FrameType) -> None:
         """A compiled callable is called; this is inside the user's call."""

@@ -95,6 +95,8 @@ def test_circles_end() -> None:
         ("import logging\nlog = logging.getLogger()\nlog.setLevel(1)\n", False),
         ("from logging import getLogger\nlog = getLogger()\nlog.info('x')\n", False),
         ("import argparse\np = argparse.ArgumentParser()\np.add_argument('x')\n", False),
+        ("from .utils import logging\nlogger = logging.get_logger()\n", False),
+        ("from lib import make\n_TABLE = make()\n", False),
         ("x = (\n", False),
     ],
 )
@@ -138,6 +140,15 @@ def test_a_script_that_compiles_nothing_itself_is_one_where_something_marked_is_
     files = {"/w/run.py": "import model\n" + MAIN, "/w/model.py": "import torch\n@torch.compile\ndef f(x): pass\n", "/w/util.py": ""}
     assert found(files, "/w/model.py") == ["/w/run.py"]
     assert found({**files, "/w/run.py": "import util\n" + MAIN}, "/w/util.py") == []
+
+
+def test_a_module_that_others_import_is_no_program_unless_it_says_so() -> None:
+    files = {"/w/layers.py": "", "/w/net.py": "import torch, layers\nregister = layers.make()\nregister(torch.compile(print))\n"}
+    assert found(files, "/w/layers.py") == ["/w/net.py"]
+    used = {**files, "/w/user.py": "import net\n"}
+    assert found(used, "/w/layers.py") == []
+    assert found({**files, "/w/test_net.py": "import net\n"}, "/w/layers.py") == ["/w/net.py"]
+    assert found({**used, "/w/net.py": files["/w/net.py"] + MAIN}, "/w/layers.py") == ["/w/net.py"]
 
 
 def test_few_entries_are_taken_those_that_compile_and_are_near_first() -> None:

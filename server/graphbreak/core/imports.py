@@ -71,6 +71,10 @@ class ImportGraph:
         """The files that import a file, by others or themselves, itself included, each with the number of imports in between."""
         return _distances(path, lambda target: self._importers.get(target, ()))
 
+    def importers_of(self, path: str) -> list[str]:
+        """The files that import a file themselves."""
+        return self._importers.get(path, [])
+
     @cached_property
     def _importers(self) -> dict[str, list[str]]:
         importers: dict[str, list[str]] = {}

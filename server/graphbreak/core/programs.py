@@ -17,9 +17,10 @@ from .source import SourceFile
 MOST = 3
 """How many entries are looked for in behalf of one file; a project that wants others names them."""
 
+_MOST_READ = 100
 _MAIN = "__main__"
 _MAY_ACT = re.compile(r"^(?:(?:async )?(?:for|while|with|if|try)\b|[^\W\d][\w., \[\]]*(?:=[^=\n]*)?\()", re.MULTILINE)
-_COMPILE = re.compile(r"(?<!\bre\.)\bcompile\b|graphbreak:")
+_COMPILE = re.compile(r"(?<!\bre)\.compile\b|\bimport\b[^\n]*\bcompile\b|^\s+compile\b|graphbreak:", re.MULTILINE)
 _NOT_PROGRAMS = frozenset({"setup.py", "conftest.py", "noxfile.py", "__init__.py"})
 _TEST = re.compile(r"(?:test_.*|.*_test)\.py")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -48,12 +49,20 @@ class Program:
         return text is not None and bool(find_marks(SourceFile(self.path, text)).marks)
 
     @cached_property
+    def has_main(self) -> bool:
+        """Whether it has a `__main__` block."""
+        return self._reads_as(has_main_block)
+
+    @cached_property
     def acts(self) -> bool:
         """Whether it does something when it is run, beyond defining what others use."""
+        return self._reads_as(acts_when_run)
+
+    def _reads_as(self, what: Callable[[SourceFile], bool]) -> bool:
         if not self.may_act or self.is_test or self.path.rpartition("/")[2] in _NOT_PROGRAMS:
             return False
         text = self.read()
-        return text is not None and acts_when_run(SourceFile(self.path, text))
+        return text is not None and what(SourceFile(self.path, text))
 
 
 def program_of(path: str, text: str, read: Callable[[], str | None]) -> Program:
@@ -62,13 +71,21 @@ def program_of(path: str, text: str, read: Callable[[], str | None]) -> Program:
     return Program(path, imports_in(text), may_act, "torch" in text and _COMPILE.search(text) is not None, read)
 
 
+def has_main_block(source: SourceFile) -> bool:
+    """Whether a file says what is to be done when it is run."""
+    tree = tree_of(source) if _MAIN in source.text else None
+    return tree is not None and any(map(_is_main_block, tree.body))
+
+
 def acts_when_run(source: SourceFile) -> bool:
     """Whether a file has a `__main__` block, or its top level calls something of its own: what it defined, made, or took from its like."""
     tree = tree_of(source)
     if tree is None:
         return False
-    own = _own_names(tree.body)
-    return any(_is_main_block(node) for node in tree.body) or any(_calls(node, own) for node in _top_level(tree.body))
+    own, made = _own_names(tree.body)
+    # `logger = logging.get_logger()` prepares a module, whoever's `logging` that is; `loss = net(x)` runs something.
+    acting = (_calls(node, made if isinstance(node, (ast.Assign, ast.AnnAssign)) else own) for node in _top_level(tree.body))
+    return any(map(_is_main_block, tree.body)) or any(acting)
 
 
 def is_test_file(path: str, source: SourceFile) -> bool:
@@ -113,10 +130,13 @@ def _top_level(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
 
 
-def _own_names(body: Sequence[ast.stmt]) -> set[str]:
-    """The names of the top level that stand for the program's own things: functions, what calls gave, and what is neither torch's nor
-    Python's. Loggers, parsers of arguments and the like are Python's."""
+def _own_names(body: Sequence[ast.stmt]) -> tuple[set[str], set[str]]:
+    """The names of the top level that stand for the program's own things, and those of them that calls gave.
+
+    Its own are functions, what calls gave, and what is neither torch's nor Python's, as loggers and parsers of arguments are.
+    """
     names = {node.name for node in body if isinstance(node, _FUNCTIONS)}
+    made: set[str] = set()
     foreign: set[str] = set()
     for node in _top_level(body):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -126,8 +146,8 @@ def _own_names(body: Sequence[ast.stmt]) -> set[str]:
                 elif package != "torch":
                     names.add(name)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _root(node.value) not in foreign:
-            names |= {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
-    return names
+            made |= {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return names | made, made
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
@@ -153,13 +173,22 @@ def found_entries(path: str, programs: dict[str, Program], graph: ImportGraph) -
     """The files that run, come by a file when they do, and compile something on the way: at most `MOST`, the most likely ones first."""
     importers = [(programs[other], distance) for other, distance in graph.reaching(path).items() if other != path and other in programs]
     importers.sort(key=lambda one: (not one[0].mentions_compile, one[1], one[0].path))
-    scripts = _first(other.path for other, _ in importers if other.acts and _compiles_on_its_way(other.path, programs, graph))
+    scripts = _first(
+        other.path for other, _ in importers if _is_program(other, programs, graph) and _compiles_on_its_way(other.path, programs, graph)
+    )
     return scripts or _first(other.path for other, _ in importers if other.is_test and other.compiles)
+
+
+def _is_program(file: Program, programs: dict[str, Program], graph: ImportGraph) -> bool:
+    """Whether a file is one to run: it says so, or it acts and nothing imports it, as a module with something at its top level is."""
+    used = (programs[other] for other in graph.importers_of(file.path) if other in programs)
+    return file.acts if all(other.is_test for other in used) else file.has_main
 
 
 def _compiles_on_its_way(path: str, programs: dict[str, Program], graph: ImportGraph) -> bool:
     near = sorted(graph.reached_from(path).items(), key=lambda item: item[1])
-    return any(programs[other].compiles for other, _ in near if other in programs)
+    mentioning = [programs[other] for other, _ in near if other in programs and programs[other].mentions_compile]
+    return any(program.compiles for program in mentioning[:_MOST_READ])
 
 
 def _first(paths: Iterator[str]) -> list[str]:

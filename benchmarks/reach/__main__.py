@@ -1,8 +1,9 @@
 """Prints both figures and every miss with its reason, and writes RESULTS.md.
 
-    python -m benchmarks.reach [--part seen|held-out] [--only WORDS] [--python INTERPRETER]
+    python -m benchmarks.reach [--part seen|held-out] [--only WORDS] [--python INTERPRETER] [--keep FILE]
 
-RESULTS.md is written only when everything was run.
+RESULTS.md is written only when everything was run. With `--keep` what is measured goes to a file, and what is there already is not
+measured again, so that a run can be made in parts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from graphbreak.tracer.engine import Engine
 
 from .corpus import LEFT_OUT, Entry, entries
-from .measure import Measured, measure
+from .measure import Measured, from_json, measure
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
@@ -26,28 +27,35 @@ def main() -> None:
     parser.add_argument("--part", choices=("seen", "held-out"))
     parser.add_argument("--only", default="", help="programs whose names have this in them")
     parser.add_argument("--python", help="the interpreter to trace with")
+    parser.add_argument("--keep", type=Path, help="a file for what is measured, and with what was")
     options = parser.parse_args()
     chosen = [
         entry
         for entry in entries()
         if options.only in entry.name and (options.part is None or entry.held_out == (options.part == "held-out"))
     ]
-    found = asyncio.run(_all(chosen, options.python))
+    found = asyncio.run(_all(chosen, options.python, options.keep))
     print("\n".join(summary(found)))
-    if not options.only and options.part is None:
+    if len(found) == len(entries()):
         RESULTS.write_text("\n".join(page(found)) + "\n", encoding="utf-8")
 
 
-async def _all(chosen: Sequence[Entry], interpreter: str | None) -> list[Measured]:
+async def _all(chosen: Sequence[Entry], interpreter: str | None, keep: Path | None) -> list[Measured]:
+    by_name = {entry.name: entry for entry in entries()}
+    lines = keep.read_text(encoding="utf-8").splitlines() if keep is not None and keep.exists() else []
+    known = {found.entry.name: found for found in (from_json(line, by_name) for line in lines)}
     engine = Engine()
-    found = []
     try:
         for entry in chosen:
-            found.append(await measure(engine, entry, interpreter))
-            print(_line(found[-1]), flush=True)
+            if entry.name not in known:
+                known[entry.name] = found = await measure(engine, entry, interpreter)
+                print(_line(found), flush=True)
+                if keep is not None:
+                    with keep.open("a", encoding="utf-8") as file:
+                        file.write(found.as_json() + "\n")
     finally:
         await engine.close()
-    return found
+    return [known[entry.name] for entry in chosen]
 
 
 def _line(one: Measured) -> str:

@@ -35,7 +35,7 @@ class Entry:
     without: str
     true: str
     folder: Path | None = None
-    timeout: float = 60.0
+    timeout: float = 180.0
 
     @property
     def held_out(self) -> bool:
@@ -75,7 +75,9 @@ def _given() -> list[Entry]:
             text = main.read_text(encoding="utf-8")
             name = "main.py" if path.is_dir() else path.name
             found.append(
-                Entry(f"given: {path.stem}", name, without_calls(text), text, path if path.is_dir() else None, ENDLESS.get(path.stem, 60.0))
+                Entry(
+                    f"given: {path.stem}", name, without_calls(text), text, path if path.is_dir() else None, ENDLESS.get(path.stem, 180.0)
+                )
             )
     return found
 

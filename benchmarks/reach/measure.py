@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,11 +44,23 @@ class Measured:
         """Whether the guesses showed the same breaks as the true inputs."""
         return not self.lost and not self.extra
 
+    def as_json(self) -> str:
+        """On one line, for `from_json`."""
+        plain = [self.entry.name, self.marks, self.missed, sorted(self.lost), sorted(self.extra), self.expressions, self.seconds]
+        return json.dumps(plain)
+
+
+def from_json(line: str, entries: Mapping[str, Entry]) -> Measured:
+    """What was measured before of one of the entries."""
+    name, marks, missed, lost, extra, expressions, seconds = json.loads(line)
+    places = [frozenset((file, row, column, kind) for file, row, column, kind in found) for found in (lost, extra)]
+    return Measured(entries[name], marks, tuple(missed), *places, tuple(expressions), seconds)
+
 
 async def measure(engine: Engine, entry: Entry, interpreter: str | None = None) -> Measured:
     """Run one program in both forms."""
     with tempfile.TemporaryDirectory(prefix="graphbreak-reach-") as folder:
-        guessed = await _analyse(engine, entry.write(Path(folder) / "guessed", true=False), 60.0, interpreter)
+        guessed = await _analyse(engine, entry.write(Path(folder) / "guessed", true=False), 180.0, interpreter)
         true = await _analyse(engine, entry.write(Path(folder) / "true", true=True), entry.timeout, interpreter)
     rows = [row for row in guessed.functions if row.mark_path == guessed.path]
     found, wanted = _breaks(guessed, _is_guess), _breaks(true, _is_true)

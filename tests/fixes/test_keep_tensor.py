@@ -17,7 +17,7 @@ KEPT = {
     "an index of the largest": ("return x * «x.argmax().item()»", "return x * x.argmax()", False),
     "another tensor": ("return w * «x.sum().item()»", "return w * x.sum().detach()", False),
     "with a number": ("s = «x.sum().item()» * 0.5\nreturn x * s", None, False),
-    "a border": ("return x.clamp(max=«x.mean().item()»)", "return x.clamp(max=x.mean().detach())", True),
+    "a border": ("return x.clamp(max=«x.mean().item()»)", "return x.clamp(max=x.mean().detach())", False),
     "a truth value": ("flag = «bool(x.sum() > 0)»\nreturn x if flag else -x", "flag = x.sum() > 0\nreturn x if flag else -x", True),
     "a negation": ("flag = «not (x.sum() > 0)»\nreturn x if flag else -x", "flag = ~(x.sum() > 0)\nreturn x if flag else -x", True),
     "asked for": ("s = «x.mean().item()»\nreturn x if s > 0.5 else w", "s = x.mean().detach()\nreturn x if s > 0.5 else w", False),

@@ -70,7 +70,7 @@ def repaired(harness: Harness, path: Path, text: str) -> str:
     """A text after all fixes that are offered, in a few rounds; a program that a round did not change is not traced again."""
     for round_number in range(ROUNDS):
         path.write_text(text, encoding="utf-8")
-        report = harness.analyse(path)
+        report = harness.analyse(path, timeout=300)
         assert not report.problems, report.problems
         if round_number == 0:
             TALLY.breaks += sum(diagnostic.kind in (Kind.BREAK, Kind.SKIPPED) for diagnostic in report.diagnostics)
@@ -107,7 +107,7 @@ def differences(programs: list[Program], before: str, after: str, turns: int = 8
         "turns": turns,
         "programs": [(p.number, p.entry) for p in programs],
     }
-    done = subprocess.run([INTERPRETER, str(runner)], input=json.dumps(request), capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run([INTERPRETER, str(runner)], input=json.dumps(request), capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout)
     TALLY.refused += len(found["refused"])

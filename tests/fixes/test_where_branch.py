@@ -46,6 +46,7 @@ SAFE = {
         "if «x.sum() > 0»:  # positive\n    # doubled\n    x = x * 2",
         "# positive\n# doubled\nx = torch.where(x.sum() > 0, x * 2, x)",
     ),
+    "a setting beside it": ("if «x.max() >= self.config.size»:\n    x = -x", "x = torch.where(x.max() >= self.config.size, -x, x)"),
     "in a loop": (
         "for i in range(3):\n    if «x.sum() > i»:\n        x = x * 2",
         "for i in range(3):\n    x = torch.where(x.sum() > i, x * 2, x)",
@@ -73,6 +74,8 @@ UNSURE = {
     "numbers": "if «x.sum() > 0»:\n    s = 2.0\nelse:\n    s = 1.0",
     "a condition with dimensions": "if «x > 0»:\n    w = w * 2",
     "shapes that may not be equal": "if «torch.equal(x, w)»:\n    x = -x",
+    "a helping name that may fail": "if «x.any()»:\n    top = x[x > 0].max()\n    x = x * 2",
+    "another type under autocast": "if «x.any()»:\n    x = x.softmax(-1)",
     "a number that rounds": "if «x.sum().item()» > 0.1:\n    x = -x",
 }
 

@@ -62,6 +62,12 @@ NO_RETURNS = {
 }
 
 
+def test_lines_that_may_fail_are_not_safe() -> None:
+    found = fixed(in_function("if «x.any()»:\n    return x\ntop = x[x > 0].max()\nreturn -x"), "branch")
+    assert found is not None
+    assert not found[1]
+
+
 @pytest.mark.parametrize("name", NO_RETURNS)
 def test_other_returns_stay(name: str) -> None:
     assert fixed(in_function(NO_RETURNS[name]), "branch") is None
@@ -95,8 +101,8 @@ CHECKS = {
     "message": ('if «(x < 0).any()»:\n    raise ValueError("bad")', 'torch._assert_async(~(x < 0).any(), "bad")'),
     "negated": ('if not «x.isfinite().all()»:\n    raise ValueError("bad")', 'torch._assert_async(x.isfinite().all(), "bad")'),
     "a setting first": (
-        'if x is not None and «x.max() >= self.size»:  # too large\n    raise ValueError(f"below {self.size}")',
-        'if x is not None:\n    # too large\n    torch._assert_async(~(x.max() >= self.size), f"below {self.size}")',
+        'if x is not None and «x.max() >= self.config.size»:  # too large\n    raise ValueError(f"below {self.config.size}")',
+        'if x is not None:\n    # too large\n    torch._assert_async(~(x.max() >= self.config.size), f"below {self.config.size}")',
     ),
     "a class": ("if «x.any()»:\n    raise ValueError", 'torch._assert_async(~x.any(), "ValueError")'),
     "no message": ("if «x.any()»:\n    raise errors.Bad()", 'torch._assert_async(~x.any(), "errors.Bad")'),

@@ -181,7 +181,7 @@ def _paired(branch: Branch, condition: Condition, text: str, if_true: Assigned, 
 def _one_sided(branch: Branch, condition: Condition, text: str, name: str, item: Item, if_true: bool) -> Item:
     """What a name is given that has a value on one side only; a name that nothing behind the branch reads is given it anyhow."""
     if not is_bound_before(branch.place, branch.node, name) and not _is_read(branch, name):
-        return replace(item, values=())
+        return replace(item, values=() if None not in item.values else item.values)
     old = _old(branch, name)
     return where(branch.torch, condition, text, item, old) if if_true else where(branch.torch, condition, text, old, item)
 

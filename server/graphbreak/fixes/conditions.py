@@ -80,7 +80,8 @@ def is_static(test: ast.expr) -> bool:
     if isinstance(test, ast.Compare):
         if any(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops):
             return True
-        return any(is_static(part) for part in (test.left, *test.comparators))
+        dynamic = any(isinstance(part, ast.Call) and (_is_tensor_call(part) or without_item(part)) for part in ast.walk(test))
+        return not dynamic and any(is_static(part) for part in (test.left, *test.comparators))
     if isinstance(test, ast.Call):
         return dotted(test.func).rpartition(".")[2] in _STATIC_CALLS
     if isinstance(test, ast.Subscript):

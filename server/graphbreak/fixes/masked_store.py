@@ -9,9 +9,9 @@ After:
 
     durations[torch.logical_and(durations.eq(0), durations.sum() == 0)] = 1
 
-When it is not safe: it always writes now, if only into no element; a tensor that nobody may write to, as its gradient is taken, then fails.
-It is called safe where the tensor is the function's own. It is not offered where an index is not certainly a mask, or where the value is
-anything but a number.
+When it is not safe: it always writes now, if only into no element. A tensor that nobody may write to, since its gradient is taken or
+that of what was computed from it, then fails; so it changes behaviour. It is not offered where an index is not certainly a mask, or
+where the value is anything but a number.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import ast
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit, Position, Span
-from .branches import Branch, branch_at, is_fresh
+from .branches import Branch, branch_at
 from .choices import Unfit, asked, comments_in, one_line
 from .conditions import positive
 from .edits import finished, indentation, shortened
@@ -60,8 +60,8 @@ def _joined(branch: Branch, node: ast.If, statement: ast.Assign, target: ast.Sub
     lines.append(f"{indent}{name}[{branch.torch}.logical_and({mask}, {positive(condition)})] = {value}")
     whole = Span(Position(first_line(node), 0), Position(last_line(node), len(source.line(last_line(node)))))
     title = f"Ask `{shortened(source.slice(node_span(source, node.test)), 30)}` in the mask"
-    safety = Safety.SAFE if is_fresh(branch.function, name) and condition.exact else Safety.CHANGES_BEHAVIOUR
-    return finished(title, source, (*branch.imports, Edit(whole, source.newline.join(lines))), safety)
+    edits = (*branch.imports, Edit(whole, source.newline.join(lines)))
+    return finished(title, source, edits, Safety.CHANGES_BEHAVIOUR)
 
 
 def is_mask(index: ast.expr) -> bool:

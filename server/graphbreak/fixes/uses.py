@@ -68,7 +68,7 @@ def _passed(chain: tuple[ast.AST, ...], facts: Facts) -> Use | None:
     if found[0] in ("clamp", "where") and (found[0] == "where" or others):
         return None  # the borders of `clamp` must be alike
     value = value_of(found[1][0], facts)
-    return Use((value,)) if value is not None and value.tensor else None
+    return Use((value,), exact=found[0] in PAIRED) if value is not None and value.tensor else None
 
 
 def loads_of(function: Function, name: str) -> list[tuple[ast.AST, ...]] | None:

@@ -66,6 +66,8 @@ class Facts:
 
 
 _NUMBER = Value(frozenset(), frozenset())
+_AUTOCAST = frozenset({"autocast?"})
+"""In the type of what `torch.autocast` computes in another type; no name is spelt so."""
 _TRUTH = frozenset({"?"})
 """The type of a comparison: no name is spelt so."""
 
@@ -87,6 +89,8 @@ def value_of(node: ast.expr, facts: Facts) -> Value | None:
         return facts.known[name]
     if dotted(getattr(node, "value", node)) == "" and isinstance(node, ast.Attribute) and _is_finfo(node.value):
         return replace(_NUMBER, lift=2)
+    if ".config." in f".{name}":
+        return replace(_NUMBER, lift=2)  # a setting, never a tensor
     if name:
         return Value(frozenset({name}), frozenset({name}), tensor=name in facts.tensors, leaves=frozenset({name}))
     if isinstance(node, ast.Constant):
@@ -185,7 +189,7 @@ def _binary(node: ast.BinOp, facts: Facts) -> Value | None:
     if isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
         return replace(both, leaves=frozenset())
     if isinstance(node.op, ast.Pow) and right.number is not None and right.number >= 1:
-        return replace(both, smooth=min(both.smooth, 1))
+        return replace(both, kind=both.kind | _AUTOCAST, smooth=min(both.smooth, 1))
     return replace(both, smooth=0) if isinstance(node.op, (ast.Pow, ast.FloorDiv, ast.Mod)) else None
 
 
@@ -218,7 +222,7 @@ def _called(node: ast.Call, facts: Facts) -> Value | None:
         return None
     is_tensor = replace(first, tensor=True)
     if name in _KEEP_TYPE:
-        return replace(is_tensor, smooth=min(first.smooth, 1))
+        return replace(is_tensor, kind=first.kind | _AUTOCAST, smooth=min(first.smooth, 1))
     if name in PAIRED and len(operands) == 2:
         return _both(is_tensor, value_of(operands[1], facts))
     if name in COMPARED and len(operands) == 2:

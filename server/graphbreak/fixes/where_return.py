@@ -36,6 +36,7 @@ from .model import FixContext
 from .names import fresh
 from .operations import is_cheap
 from .syntax import first_line, last_line
+from .values import value_of
 
 _LONGEST = 160
 
@@ -66,7 +67,8 @@ def _joined(branch: Branch, node: ast.If) -> Fix | None:
     text = "return " + ", ".join(item.text for item in items)
     if len(text) > _LONGEST or any("\n" in item.text for item in items):
         raise Unfit
-    safe = all(is_alike(branch, item.values) for item in items) and all(c.exact and c.scalar for c in conditions)
+    harmless = all(isinstance(s, ast.Assign) and value_of(s.value, branch.facts) is not None for s in kept)
+    safe = harmless and all(is_alike(branch, item.values) for item in items) and all(c.exact and c.scalar for c in conditions)
     test = shortened(source.slice(node_span(source, node.test)), 30)
     title = f"Compute both results and choose by `{test}` ({branch.torch}.where)"
     edits = _edits(source, node, block, kept, f"{setup} = {asked(branch, node.test).text}" if setup else "", text)

@@ -32,7 +32,8 @@ SECRET = [
 ]  # fmt: skip
 PLAIN = [
     ("HOME", "/home/ada"), ("PATH", "/bin"), ("PYTHONPATH", "/x"), ("VIRTUAL_ENV", "/x"), ("TOKENIZERS_PARALLELISM", "false"),
-    ("LANG", "C"),    ("OMP_NUM_THREADS", "1"), ("CUDA_VISIBLE_DEVICES", "0"), ("LD_LIBRARY_PATH", "/x"), ("PWD", "/x"), ("MKL_DEBUG_CPU_TYPE", "5"),
+    ("LANG", "C"),    ("OMP_NUM_THREADS", "1"), ("CUDA_VISIBLE_DEVICES", "0"), ("LD_LIBRARY_PATH", "/x"),
+    ("PWD", "/x"), ("MKL_DEBUG_CPU_TYPE", "5"),
     ("KEYBOARD", "x"), ("HTTP_PROXY", "http://proxy:80"), ("HF_HOME", "/x"), ("TORCH_HOME", "/x"),
 ]  # fmt: skip
 

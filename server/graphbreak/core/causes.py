@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..worker.protocol import BreakSeen, FrameCompiled, Place
 from .events import Reason, parse_reason
 from .findings import CompiledFrame, Effect, StackFrame
+from .ignores import is_code
 from .places import Sources, definition_line, span_of
 from .source import Span
 from .workspace import Workspace
@@ -123,7 +124,7 @@ def _with_registry(reason: Reason, record: BreakSeen) -> Reason:
     template = "{" in record.registry_explanation
     return Reason(
         reason.gb_type,
-        reason.code or record.registry_id,
+        reason.code or (record.registry_id if is_code(record.registry_id) else ""),
         reason.explanation or ("" if template else record.registry_explanation),
         reason.hints or tuple(hint for hint in record.registry_hints if "{" not in hint),
         reason.context,

@@ -103,7 +103,7 @@ class _Launch:
             finally:
                 os._exit(70)
         self._let_go()
-        return supervisor.supervise(program, self.line, self._obey, self.policy["single"])
+        return supervisor.supervise(program, self.line, self._obey, self.policy["single"], self.policy["memory_left"])
 
     def _arrange(self) -> None:
         """What a supervisor does around the program: mounts, processes, network."""

@@ -9,6 +9,9 @@ from . import system
 
 LIMITS, TASKS, QUIET = "limits", "task limit", "no new privileges"
 
+_RESERVED = 300
+"""The ids below this one are given out only once."""
+
 _PER_NAMESPACE = (6, 14)
 """The Linux from which on the largest process id is a namespace's own affair."""
 
@@ -21,7 +24,7 @@ def bound_tasks(most: int) -> bool:
         if release < _PER_NAMESPACE or os.getpid() != 1:
             return False
         with open("/proc/sys/kernel/pid_max", "w", encoding="ascii") as file:
-            file.write(str(max(most, 400)))
+            file.write(str(most + _RESERVED))
     except (OSError, ValueError):
         return False
     return True

@@ -18,7 +18,7 @@ class Policy:
 
     `hidden` cannot be read, `write` may be written beside the private folder, `needed` stays visible where a covered place would hide it;
     `private` are variables that name a place in the private folder; `limits` are those of `resource`, `tasks` is how many processes and
-    threads there may be; without `require`'s layers nothing is started.
+    threads there may be, and of less memory than `memory_left` bytes left on the machine a job is ended (0: a share of all); without `require`'s layers nothing is started.
     """
 
     variables: dict[str, str] = field(hash=False)
@@ -30,6 +30,7 @@ class Policy:
     private: dict[str, str] = field(default_factory=dict, hash=False)
     limits: dict[str, int] = field(default_factory=dict, hash=False)
     tasks: int = 1024
+    memory_left: int = 0
     enabled: bool = True
 
 
@@ -52,7 +53,7 @@ def policy_for(
         permissions.require,
         {name: place for name, place in variables.PRIVATE.items() if name not in permissions.env},
         {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": 16 * _GIB, "RLIMIT_NOFILE": 16384, "RLIMIT_CPU": 4 * 3600},
-        512 + 32 * cpus,
+        256 + 16 * cpus,
     )
 
 

@@ -49,7 +49,7 @@ class Line:
             return None
 
 
-def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], single: bool) -> int:
+def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], single: bool, least: int) -> int:
     """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for. A `single` program is one
     job, any other one starts a process for each job."""
     wake, wake_end = os.pipe()
@@ -76,7 +76,7 @@ def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], 
                 obey(order)
                 line.tell(done=order)
         if busy:
-            _watch([program] if single else children(program), line)
+            _watch([program] if single else children(program), line, least)
 
 
 def _drain(wake: int) -> None:
@@ -113,10 +113,10 @@ def end_all_others() -> None:
         time.sleep(0.005)
 
 
-def _watch(jobs: list[int], line: Line) -> None:
-    """End the job that has taken the memory, before the machine has none left."""
+def _watch(jobs: list[int], line: Line, least: int) -> None:
+    """End the job that has taken the memory, before the machine has less than `least` bytes left (0: than a share of all)."""
     available, total = memory()
-    if available > max(_LOWEST, total // _SHARE):
+    if available > (least or max(_LOWEST, total // _SHARE)):
         return
     sizes = {job: sum(resident(pid) for pid in (job, *descendants(job))) for job in jobs}
     job = max(sizes, key=lambda pid: sizes[pid], default=0)

@@ -10,7 +10,8 @@ from ..worker import protocol
 from ..worker.protocol import Ended, Message
 
 _TAIL = 64 * 1024
-_MOST_MESSAGES = 200_000
+_MOST_MESSAGES = 50_000
+_MOST_BYTES = 128 * 1024 * 1024
 
 
 class Tail:
@@ -37,25 +38,34 @@ class Tail:
 
 async def read_message(stream: asyncio.StreamReader) -> Message | None:
     """The next message, or None at the end of the stream. Raises ProtocolError for what is not a message."""
+    data = await _read_frame(stream)
+    return None if data is None else protocol.unpack(data)
+
+
+async def _read_frame(stream: asyncio.StreamReader) -> bytes | None:
     try:
-        header = await stream.readexactly(protocol.HEADER.size)
-        (length,) = protocol.HEADER.unpack(header)
+        (length,) = protocol.HEADER.unpack(await stream.readexactly(protocol.HEADER.size))
         if length > protocol.MAX_MESSAGE:
             raise protocol.ProtocolError(f"a message of {length} bytes")
-        return protocol.unpack(await stream.readexactly(length))
+        return await stream.readexactly(length)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
 
 
 async def read_run(stream: asyncio.StreamReader, on_message: Callable[[Message], None]) -> RunEnd:
     """Read what a job says until it says that it ended, or goes away (status unknown here)."""
+    size = 0
     for _ in range(_MOST_MESSAGES):
         try:
-            message = await read_message(stream)
+            data = await _read_frame(stream)
+            if data is None:
+                return WorkerDied(None)
+            size += len(data)
+            if size > _MOST_BYTES:
+                break
+            message = protocol.unpack(data)
         except protocol.ProtocolError as error:
             return WorkerDied(None, f"the worker said something that is not understood ({error})")
-        if message is None:
-            return WorkerDied(None)
         if isinstance(message, Ended):
             return Finished(message)
         on_message(message)

@@ -141,9 +141,13 @@ class PreparedParent:
                 data = b""
             if not data:
                 break
-            message = protocol.unpack(data[protocol.HEADER.size :])
-            if isinstance(message, Exited) and message.job in self._exits:
-                self._exits[message.job].set_result(message.status)
+            try:
+                message = protocol.unpack(data[protocol.HEADER.size :])
+            except protocol.ProtocolError:
+                break  # it is not ours any more
+            waiting = self._exits.get(message.job) if isinstance(message, Exited) else None
+            if isinstance(message, Exited) and waiting is not None and not waiting.done():
+                waiting.set_result(message.status)
         self._lost = True
         for waiting in self._exits.values():
             if not waiting.done():
@@ -174,6 +178,9 @@ class PreparedParent:
         finally:
             self._kill(number)
             await asyncio.wait([gone], timeout=10)
+            if not gone.done():  # the parent does not get to it any more, so that all of its processes have to go
+                self._lost = True
+                self._program.process.kill()
             del self._exits[number]
             writer.close()
             await asyncio.wait([follow], timeout=0.2)

@@ -9,7 +9,7 @@ from ..core.registry import RegistryEntry, parse_registry
 
 _FILE = Path("_dynamo", "graph_break_registry.json")
 _SITES = ("lib/python3*/site-packages", "lib64/python3*/site-packages", "Lib/site-packages")
-_ASK = "import importlib.util; spec = importlib.util.find_spec('torch'); print(spec.origin if spec else '')"
+_ASK = "import sysconfig; print(*{sysconfig.get_path(name) for name in ('purelib', 'platlib')}, sep='\\n')"
 
 
 def read_registry(interpreter: str) -> dict[str, RegistryEntry]:
@@ -24,13 +24,15 @@ def read_registry(interpreter: str) -> dict[str, RegistryEntry]:
 
 
 def _torch_folder(interpreter: str) -> Path | None:
-    """Where the interpreter would import torch from: its own site-packages, else what it says itself."""
+    """Where the interpreter would import torch from: its own site-packages, else where it says that these are. It is started without what the
+    environment would have it run (`-I -S`), since that is not for outside of the sandbox."""
     prefixes = Path(interpreter).parent, Path(interpreter).parent.parent  # of Scripts or bin, and on Windows outside an environment
     for place in (place for prefix in prefixes for pattern in _SITES for place in sorted(prefix.glob(pattern))):
         if (place / "torch" / _FILE).is_file():
             return place / "torch"
     try:
-        answer = subprocess.run([interpreter, "-c", _ASK], capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+        answer = subprocess.run([interpreter, "-I", "-S", "-c", _ASK], capture_output=True, text=True, timeout=20, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return Path(answer).parent if answer else None
+    places = [Path(line) for line in answer.splitlines()]
+    return next((place / "torch" for place in places if (place / "torch" / _FILE).is_file()), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 import struct
 import types
@@ -18,6 +19,7 @@ VERSION = 1
 MAX_MESSAGE = 64 * 1024 * 1024
 HEADER = struct.Struct(">I")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
+_LARGEST = 2**53
 CUT_OFF = 119
 """The exit status of a job that finds the pipe to the server closed."""
 
@@ -406,8 +408,10 @@ def _check(hint: typing.Any, value: typing.Any) -> typing.Any:
         return [_check(args[0], item) for item in value]
     elif origin is dict and isinstance(value, dict):
         return {_check(args[0], key): _check(args[1], item) for key, item in value.items()}
-    elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+    elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return float(value)
+    elif hint is int and type(value) is int and abs(value) > _LARGEST:
+        raise ProtocolError("a number that is too large")
     elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
         return _build(typing.cast(type, hint), value)
     elif isinstance(hint, type) and type(value) is hint:

@@ -79,6 +79,16 @@ def test_the_protocol_is_the_only_worker_module_that_the_server_imports() -> Non
             assert all(name.startswith("graphbreak.worker.protocol") for name in used), f"{path.name} imports {used}"
 
 
+def test_the_launcher_imports_the_standard_library_and_its_own_modules() -> None:
+    launched = {"launcher", "supervisor", "namespaces", "mounts", "landlock", "seccomp", "limits", "scratch", "system"}
+    for path in below("sandbox"):
+        if path.stem in launched:
+            own = {f"graphbreak.sandbox.{name}" for name in launched}
+            for name in imports(path):
+                allowed = name.partition(".")[0] in sys.stdlib_module_names or name == "graphbreak.sandbox" or name in own
+                assert allowed, f"{path.name} imports {name}"
+
+
 def test_lsp_libraries_stay_in_lsp() -> None:
     assert not [path for path in MODULES if "lsp" not in path.parts and tops(path) & {"pygls", "lsprotocol"}]
 

@@ -18,7 +18,8 @@ class Policy:
 
     `hidden` cannot be read, `write` may be written beside the private folder, `needed` stays visible where a covered place would hide it;
     `private` are variables that name a place in the private folder; `limits` are those of `resource`, `tasks` is how many processes and
-    threads there may be, and of less memory than `memory_left` bytes left on the machine a job is ended (0: a share of all); without `require`'s layers nothing is started.
+    threads there may be, and of less memory than `memory_left` bytes left on the machine a job is ended (0: a share of all); without
+    `require`'s layers nothing is started.
     """
 
     variables: dict[str, str] = field(hash=False)

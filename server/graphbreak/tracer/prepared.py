@@ -177,7 +177,7 @@ class PreparedParent:
                 end = WorkerDied(status, self._program.memory_end if status == -signal.SIGKILL else "")
         finally:
             self._kill(number)
-            await asyncio.wait([gone], timeout=10)
+            await asyncio.wait([gone], timeout=5)
             if not gone.done():  # the parent does not get to it any more, so that all of its processes have to go
                 self._lost = True
                 self._program.process.kill()

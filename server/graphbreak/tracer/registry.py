@@ -24,8 +24,8 @@ def read_registry(interpreter: str) -> dict[str, RegistryEntry]:
 
 
 def _torch_folder(interpreter: str) -> Path | None:
-    """Where the interpreter would import torch from: its own site-packages, else where it says that these are. It is started without what the
-    environment would have it run (`-I -S`), since that is not for outside of the sandbox."""
+    """Where the interpreter would import torch from: its own site-packages, else where it says that these are. It is started without what
+    the environment would have it run (`-I -S`), since that is not for outside of the sandbox."""
     prefixes = Path(interpreter).parent, Path(interpreter).parent.parent  # of Scripts or bin, and on Windows outside an environment
     for place in (place for prefix in prefixes for pattern in _SITES for place in sorted(prefix.glob(pattern))):
         if (place / "torch" / _FILE).is_file():

@@ -28,7 +28,7 @@ def record(options: argparse.Namespace) -> int:
     root = os.getcwd()
     folder = tempfile.mkdtemp(prefix="graphbreak-record-")
     try:
-        status = _run(command, _variables(folder, root))
+        status = _run(command, recording_variables(folder, root))
         if status is None:
             return 2
         kept = _keep(Path(root, FOLDER, NAME), list(_parts(Path(folder))))
@@ -37,7 +37,7 @@ def record(options: argparse.Namespace) -> int:
     return status if kept or status else 2
 
 
-def _variables(folder: str, root: str) -> dict[str, str]:
+def recording_variables(folder: str, root: str) -> dict[str, str]:
     """The environment with the hook on Python's path, before whatever is there already."""
     path = os.pathsep.join(filter(None, (str(_HOOK), os.environ.get("PYTHONPATH"))))
     return {**os.environ, "PYTHONPATH": path, "GRAPHBREAK_RECORD": folder, "GRAPHBREAK_RECORD_ROOT": root}

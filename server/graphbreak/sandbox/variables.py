@@ -17,9 +17,11 @@ PRIVATE = {
     "TRITON_HOME": ".cache", "TORCH_EXTENSIONS_DIR": ".cache/torch_extensions", "MPLCONFIGDIR": ".cache/matplotlib", "NUMBA_CACHE_DIR":
     ".cache/numba",
     "CUDA_CACHE_PATH": ".cache/nv", "HF_MODULES_CACHE": ".cache/hf_modules", "WANDB_DIR": ".cache/wandb", "IPYTHONDIR": ".cache/ipython",
-    "PYTHONPYCACHEPREFIX": ".cache/pycache",
 }  # fmt: skip
 """Variables that name a place for files of no worth, with the place in the private folder that they get."""
+
+_UNWRITTEN = {"PYTHONDONTWRITEBYTECODE": "1"}
+"""Compiled modules are read where they are and never written; a folder of their own would have every package compiled anew."""
 
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "WANDB_MODE": "offline"}
 
@@ -40,4 +42,4 @@ def program_variables(variables: Mapping[str, str], kept: Iterable[str], network
     caches = variables.get("XDG_CACHE_HOME") or os.path.join(home, ".cache")
     for name, folder in (("HF_HOME", "huggingface"), ("TORCH_HOME", "torch")):
         found.setdefault(name, os.path.join(caches, folder))
-    return found if network else {**found, **_OFFLINE}
+    return {**found, **_UNWRITTEN, **({} if network else _OFFLINE)}

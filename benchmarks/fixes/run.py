@@ -133,7 +133,7 @@ def results(outcomes: list[Outcome]) -> str:
     lines = [
         "# Fixes",
         "",
-        "Made by `make bench-fixes`. Causes are breaks and skipped functions; what comes to light behind a break that is gone counts as left.",
+        "Made by `make bench-fixes`. Causes are breaks and skipped functions; what comes to light behind one that is gone counts as left.",
         "",
     ]
     lines += [
@@ -150,9 +150,8 @@ def results(outcomes: list[Outcome]) -> str:
         equal = f"{same} of {len(own)}" + (f" ({unknown} cannot be compared)" if unknown else "")
         fewer = sum(one.ops[2] < one.ops[0] for one in own)
         count = sum(group in (one.group, "all") for one in outcomes)
-        lines.append(
-            f"| {group} ({count}) | {len(own)} | {total} | {safe} ({_share(safe, total)}) | {unsafe} ({_share(unsafe, total)}) | {equal} | {fewer} |"
-        )
+        shares = f"{safe} ({_share(safe, total)}) | {unsafe} ({_share(unsafe, total)})"
+        lines.append(f"| {group} ({count}) | {len(own)} | {total} | {shares} | {equal} | {fewer} |")
     lines += ["", "## By family", "", "| family | causes | removed, safe only | with `--unsafe-fixes` |", "| --- | --- | --- | --- |"]
     lines += _table(outcomes, family)
     lines += ["", "## By reason", "", "| reason | causes | removed, safe only | with `--unsafe-fixes` |", "| --- | --- | --- | --- |"]
@@ -181,9 +180,8 @@ def _table(outcomes: list[Outcome], key: object) -> list[str]:
     rows = []
     for reason in sorted({*tables[0], *tables[1], *tables[2]}, key=lambda reason: -tables[0][reason]):
         before, safe, unsafe = (table[reason] for table in tables)
-        rows.append(
-            f"| {reason} | {before} | {before - safe} ({_share(before - safe, before)}) | {before - unsafe} ({_share(before - unsafe, before)}) |"
-        )
+        shares = (f"{gone} ({_share(gone, before)})" for gone in (before - safe, before - unsafe))
+        rows.append(f"| {reason} | {before} | {' | '.join(shares)} |")
     return rows
 
 
@@ -216,10 +214,8 @@ async def run(options: argparse.Namespace) -> None:
                 outcome = await fixed(engine, group, name, entry, timeout)
                 with log.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(vars(outcome)) + "\n")
-                print(
-                    f"{group}: {name}: {outcome.before.total()} → {outcome.safe.total()} → {outcome.unsafe.total()}, same: {outcome.same}, {outcome.seconds} s",
-                    flush=True,
-                )
+                left = f"{outcome.before.total()} → {outcome.safe.total()} → {outcome.unsafe.total()}"
+                print(f"{group}: {name}: {left}, same: {outcome.same}, {outcome.seconds} s", flush=True)
                 for line in (*outcome.applied, *(f"left: {refusal}" for refusal in outcome.refused)):
                     print(f"    {line}", flush=True)
     finally:

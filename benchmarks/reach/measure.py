@@ -53,8 +53,8 @@ class Measured:
 def from_json(line: str, entries: Mapping[str, Entry]) -> Measured:
     """What was measured before of one of the entries."""
     name, marks, missed, lost, extra, expressions, seconds = json.loads(line)
-    places = [frozenset((file, row, column, kind) for file, row, column, kind in found) for found in (lost, extra)]
-    return Measured(entries[name], marks, tuple(missed), *places, tuple(expressions), seconds)
+    less, more = (frozenset((file, row, column, kind) for file, row, column, kind in found) for found in (lost, extra))
+    return Measured(entries[name], marks, tuple(missed), less, more, tuple(expressions), seconds)
 
 
 async def measure(engine: Engine, entry: Entry, interpreter: str | None = None) -> Measured:

@@ -1,4 +1,4 @@
-"""The layers themselves: what is said to be in force is, for an administrator and for anybody else, and where the kernel forbids namespaces."""
+"""The layers themselves: what is said to be in force is, for an administrator and anybody else, with namespaces and without."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -
     (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w').close()\n{CLEAN}")
     settings: dict[str, object] = {"security.workspace.trust.startupPrompt": "never", "security.workspace.trust.untrustedFiles": "open"}
     settings["graphbreak.sandbox.write"] = [str(tmp_path)]
+    settings["graphbreak.sandbox.read"] = [sys.prefix]  # the script above goes on to a Python that may lie where programs see nothing
     with open_editor(folder, settings, trust=True) as (editor, workbench):
         workbench.open_file("evil.py")
         eventually("the server", editor.servers)

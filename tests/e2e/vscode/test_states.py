@@ -12,6 +12,9 @@ from .code_server import CodeServer
 from .conftest import BREAKING, CLEAN, ROOT, OpenEditor
 from .workbench import eventually
 
+BORROWED = [sys.prefix, str(ROOT)]
+"""What environments made here take from this one. It may lie in a temporary folder, of which programs see only what they are shown."""
+
 
 def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -> None:
     ran, started = tmp_path / "ran", tmp_path / "started"
@@ -25,7 +28,7 @@ def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -
     (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w').close()\n{CLEAN}")
     settings: dict[str, object] = {"security.workspace.trust.startupPrompt": "never", "security.workspace.trust.untrustedFiles": "open"}
     settings["graphbreak.sandbox.write"] = [str(tmp_path)]
-    settings["graphbreak.sandbox.read"] = [sys.prefix]  # the script above goes on to a Python that may lie where programs see nothing
+    settings["graphbreak.sandbox.read"] = BORROWED
     with open_editor(folder, settings, trust=True) as (editor, workbench):
         workbench.open_file("evil.py")
         eventually("the server", editor.servers)
@@ -101,7 +104,7 @@ def test_the_environment_selected_in_the_python_extension_is_used(open_editor: O
     first, second = (_environment(tmp_path / name) for name in ("first", "second"))
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "breaking.py").write_text(BREAKING)
-    settings = {"python.defaultInterpreterPath": str(first)}
+    settings: dict[str, object] = {"python.defaultInterpreterPath": str(first), "graphbreak.sandbox.read": BORROWED}
     with open_editor(tmp_path / "project", settings, beside=["python"]) as (editor, workbench):
         workbench.open_file("breaking.py")
         eventually("the squiggle", workbench.squiggles)
@@ -122,7 +125,8 @@ def test_an_installed_server_and_its_messages(open_editor: OpenEditor, tmp_path:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "breaking.py").write_text(BREAKING)
     (tmp_path / "project" / "graphbreak.py").write_text("raise SystemExit('not this one')")
-    settings = {
+    settings: dict[str, object] = {
+        "graphbreak.sandbox.read": BORROWED,
         "graphbreak.interpreter": str(python),
         "graphbreak.importStrategy": "fromEnvironment",
         "graphbreak.trace.server": "messages",

@@ -76,6 +76,8 @@ UNSURE = {
     "shapes that may not be equal": "if «torch.equal(x, w)»:\n    x = -x",
     "a helping name that may fail": "if «x.any()»:\n    top = x[x > 0].max()\n    x = x * 2",
     "another type under autocast": "if «x.any()»:\n    x = x.softmax(-1)",
+    "a side that keeps its gradient": "with torch.no_grad():\n    if «x.any()»:\n        x = x * 2",
+    "a scope that may do anything": "with scope():\n    if «x.any()»:\n        x = x * 2",
     "a number that rounds": "if «x.sum().item()» > 0.1:\n    x = -x",
 }
 

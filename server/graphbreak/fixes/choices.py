@@ -13,12 +13,14 @@ from .conditions import Condition, condition_of
 from .extraction import is_written
 from .names import fresh
 from .operations import is_cheap
-from .syntax import Place, first_line, last_line, own_nodes
+from .syntax import Place, dotted, first_line, last_line, own_nodes
 from .tokens import line_tokens
 from .values import Value, alike, value_of
 
 _MOST_NAMES = 4
 _WIDTH = 110
+_GRAD_MODES = frozenset({"no_grad", "inference_mode", "set_grad_enabled", "enable_grad"})
+_HARMLESS_SCOPES = frozenset({"autocast", "record_function", "profile", "device", "stream"})
 
 
 class Unfit(Exception):
@@ -65,7 +67,19 @@ def chosen(branch: Branch, node: ast.If, test: ast.expr) -> Choice:
 
 def is_alike(branch: Branch, values: Sequence[Value | None]) -> bool:
     """Whether all sides are certainly tensors of one shape and type, with finite slopes over the same operands."""
-    return all(alike(values[0], value, branch.facts) and value is not None and value.smooth >= 1 for value in values)
+    return not may_lose_gradients(branch) and all(
+        alike(values[0], value, branch.facts) and value is not None and value.smooth >= 1 for value in values
+    )
+
+
+def may_lose_gradients(branch: Branch) -> bool:
+    """Whether the branch runs under something that may switch gradients off: there a tensor that is only passed on keeps its gradient,
+    and what `where` makes of it does not."""
+    inside = branch.place.chain[branch.place.chain.index(branch.function) :]
+    managers = [item.context_expr for node in inside if isinstance(node, (ast.With, ast.AsyncWith)) for item in node.items]
+    calls = [*managers, *getattr(branch.function, "decorator_list", ())]
+    names = [dotted(call.func if isinstance(call, ast.Call) else call).rpartition(".")[2] for call in calls]
+    return any(name in _GRAD_MODES or (index < len(managers) and name not in _HARMLESS_SCOPES) for index, name in enumerate(names))
 
 
 def side(branch: Branch, node: ast.expr) -> Item:

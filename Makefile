@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NEOVIM := build/.neovim
 TORCH ?= 2.8.0
+TOGETHER := tests/parity tests/ranges tests/rules tests/refactors tests/sandbox tests/worker $(wildcard tests/test_*.py)
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
 .PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench-fixes bench-reach clean
@@ -46,12 +47,15 @@ $(NEOVIM):
 	@touch $@
 
 test: install lint lint-extension neovim  ## everything
-	@echo "== tests"
-	@$(BIN)/python -m pytest
+	@echo "== tests, one after another: editors, hostile programs, what looks at the clock"
+	@$(BIN)/python -m pytest $(TOGETHER:%=--ignore=%)
+	@echo "== tests, two files at a time"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(TOGETHER)
 
 test-full: install lint lint-extension neovim  ## everything, with the long versions of the property tests
 	@echo "== tests, long versions"
-	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest
+	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(TOGETHER:%=--ignore=%)
+	@HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n 2 --dist loadfile $(TOGETHER)
 
 test-e2e: install neovim  ## the real server in real editors, VS Code included; screenshots in build/e2e
 	@$(BIN)/python -m pytest tests/e2e

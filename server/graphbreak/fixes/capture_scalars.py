@@ -33,21 +33,27 @@ from .edits import finished, imports_end, line_below, torch_name
 from .model import FixContext
 from .names import module_binders
 from .regions import compiled_place
-from .syntax import first_line, last_line
+from .syntax import Place, first_line, last_line
 
-_SETTING = "_dynamo.config.capture_scalar_outputs"
+_OPTION = "capture_scalar_outputs"
 
 
 def capture_scalars(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Set the option where the module has imported torch."""
     place = compiled_place(diagnostic, context)
-    torch = torch_name(place.source, first_line(place.top)) if place is not None else None
-    if place is None or torch is None or "capture_scalar_outputs" in place.source.text:
+    if place is None or _OPTION in place.source.text:
         return None
-    setting = setting_line(place.source, place.module, torch[0], f"{torch[0]}.{_SETTING} = True")
-    title = "Let numbers read from tensors into the graph (capture_scalar_outputs, for the whole process)"
-    fix = finished(title, place.source, (*torch[1], setting), Safety.CHANGES_BEHAVIOUR)
-    return replace(fix, needs=("torch." + _SETTING,), admits=True) if fix is not None else None
+    return set_option(place, _OPTION, "Let numbers read from tensors into the graph")
+
+
+def set_option(place: Place, option: str, words: str, value: str = "True") -> Fix | None:
+    """Set an option of `torch._dynamo.config` for the whole process, behind the imports; `words` say what that does."""
+    torch = torch_name(place.source, first_line(place.top))
+    if torch is None:
+        return None
+    setting = setting_line(place.source, place.module, torch[0], f"{torch[0]}._dynamo.config.{option} = {value}")
+    fix = finished(f"{words} ({option}, for the whole process)", place.source, (*torch[1], setting), Safety.CHANGES_BEHAVIOUR)
+    return replace(fix, needs=(f"torch._dynamo.config.{option}",), admits=True) if fix is not None else None
 
 
 def setting_line(source: SourceFile, module: ast.Module, torch: str, text: str) -> Edit:

@@ -28,14 +28,10 @@ calls some of them experimental: hence it is tried with a compiler behind it. An
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ..core.findings import Diagnostic, Fix, Safety
-from .capture_scalars import setting_line
-from .edits import finished, torch_name
+from ..core.findings import Diagnostic, Fix
+from .capture_scalars import set_option
 from .model import FixContext
 from .regions import compiled_place
-from .syntax import first_line
 
 SETTINGS = {
     "GB0014": ("allow_rnn", "True", "Let recurrent layers into the graph"),
@@ -55,12 +51,7 @@ SETTINGS = {
 def named_setting(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Set the option of the break's code where the module has imported torch."""
     place = compiled_place(diagnostic, context)
-    torch = torch_name(place.source, first_line(place.top)) if place is not None else None
-    if place is None or torch is None or diagnostic.code not in SETTINGS:
+    if place is None or diagnostic.code not in SETTINGS:
         return None
     option, value, words = SETTINGS[diagnostic.code]
-    if f"config.{option}" in place.source.text:
-        return None
-    setting = setting_line(place.source, place.module, torch[0], f"{torch[0]}._dynamo.config.{option} = {value}")
-    fix = finished(f"{words} ({option}, for the whole process)", place.source, (*torch[1], setting), Safety.CHANGES_BEHAVIOUR)
-    return replace(fix, needs=(f"torch._dynamo.config.{option}",), admits=True) if fix is not None else None
+    return set_option(place, option, words, value) if f"config.{option}" not in place.source.text else None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from graphbreak.core.findings import Outcome
 from harness import Harness
 
 HEAD = "import torch\n\n\n"
@@ -119,6 +120,9 @@ def test_regions(harness: Harness, tmp_path: Path, name: str) -> None:
     assert {marked[line]: state for line, state in found.items()} == {marked[line]: state for line, state in wanted.items()}
 
 
-def test_a_function_that_nothing_calls_has_no_regions(harness: Harness, tmp_path: Path) -> None:
-    report = harness.write_and_analyse(tmp_path / "program.py", HEAD + "@torch.compile\ndef f(x):\n    return x * 2\n")
+def test_a_function_that_was_not_traced_has_no_regions(harness: Harness, tmp_path: Path) -> None:
+    report = harness.write_and_analyse(
+        tmp_path / "program.py", HEAD + "@torch.compile\ndef f(plan):\n    return plan.step(plan.state) * 2\n"
+    )
+    assert report.functions[0].outcome is not Outcome.TRACED
     assert report.functions[0].regions == ()

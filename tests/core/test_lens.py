@@ -23,6 +23,7 @@ TITLES = [
     (replace(F, graphs=2, breaks=1, skipped=1), "2 graphs · 2 breaks · x: f32[8] (from call)"),
     (replace(F, graphs=2, breaks=0, recompiles=1), "2 graphs, 1 of them a recompile · no breaks · x: f32[8] (from call)"),
     (replace(F, graphs=3, breaks=0, recompiles=2), "3 graphs, 2 of them recompiles · no breaks · x: f32[8] (from call)"),
+    (replace(F, graphs=0, breaks=1, skipped=1, provisional=True), "2 breaks so far · x: f32[8] (from call)"),
     (replace(F, graphs=0, breaks=0, skipped=1), "runs eagerly · x: f32[8] (from call)"),
     (replace(F, graphs=0, breaks=1, fullgraph=True), "0 graphs · 1 break · x: f32[8] (from call)"),
     (replace(F, inputs=MANY), "3 graphs · 1 break · x: 2 (a guess) and 1 more set"),

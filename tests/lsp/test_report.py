@@ -43,6 +43,7 @@ async def test_a_report_has_all_that_is_known_in_the_protocols_words(editor: Edi
             "breaks": 1,
             "skipped": 0,
             "recompiles": 0,
+            "provisional": False,
             "regions": [_region(uri, 4, 5, 1), _region(uri, 6, 6), _region(uri, 7, 7, 2)],
             "graphList": [
                 {"number": 1, "ops": [_operation(uri, 4), _operation(uri, 5)], "endedBy": [f"{path}:0"]},

@@ -85,6 +85,8 @@ export interface TracedFunction {
   readonly breaks: number;
   readonly skipped: number;
   readonly recompiles: number;
+  /** The run that shows it still goes on, or was ended: what it says is only so far. */
+  readonly provisional: boolean;
   readonly regions: readonly Region[];
   readonly graphList: readonly Graph[];
 }
@@ -128,6 +130,8 @@ export interface Report {
   readonly uri: string;
   readonly version: number | null;
   readonly stale: boolean;
+  /** What was known before, with what a run that still goes on has shown so far. */
+  readonly provisional: boolean;
   readonly environment: Environment;
   readonly problems: readonly string[];
   readonly functions: readonly TracedFunction[];

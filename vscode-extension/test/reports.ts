@@ -45,6 +45,7 @@ export function traced(changes: Partial<TracedFunction> = {}): TracedFunction {
     breaks: 1,
     skipped: 0,
     recompiles: 0,
+    provisional: false,
     regions: [region(5, 5, "graph", 1), region(6, 6, "eager"), region(7, 8, "graph", 2)],
     graphList: [
       { number: 1, ops: [{ name: "mul", uri: FILE, line: 5 }, { name: "add", uri: FILE, line: 5 }], endedBy: ["a"] },
@@ -59,6 +60,7 @@ export function report(changes: Partial<Report> = {}): Report {
     uri: FILE,
     version: 1,
     stale: false,
+    provisional: false,
     environment: { python: "3.11.7", torch: "2.13.0", device: "cpu", sandbox: [], notes: [] },
     problems: [],
     functions: [traced()],

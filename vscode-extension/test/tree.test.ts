@@ -53,4 +53,5 @@ void test("summaries", () => {
   assert.equal(summary(traced({ breaks: 0, graphs: 1 })), "1 graph · no breaks");
   assert.equal(summary(traced({ breaks: 0, graphs: 0, skipped: 1 })), "runs eagerly · 1 break");
   assert.equal(summary(traced({ outcome: "timed-out" })), "timed out");
+  assert.equal(summary(traced({ breaks: 1, skipped: 1, provisional: true })), "2 breaks so far");
 });

@@ -283,6 +283,8 @@ class FunctionResult:
     recompiles: int = 0
     regions: tuple[Region, ...] = ()
     graph_list: tuple[Graph, ...] = ()
+    provisional: bool = False
+    """The run that shows it still goes on, or did not come to its end: what it says is only so far."""
 
 
 @dataclass(frozen=True)
@@ -325,6 +327,9 @@ class Report:
     """What the project asks that its programs may do, and the user has not granted."""
     stale: bool = False
     """Nothing new is known (a syntax error, a run that died before it showed anything): the results before this one stay."""
+    provisional: bool = False
+    """More is to come: what a run that still goes on has shown so far, see `provisional`. It adds to the results before it and takes
+    nothing away; its fixes are not tried; the next report without this takes the place of both."""
     jobs: tuple[Job, ...] = field(default=(), hash=False, compare=False)
     """What the worker was asked for it, for a comparison of the same runs."""
     sources: dict[str, SourceFile] = field(default_factory=dict, hash=False, compare=False)

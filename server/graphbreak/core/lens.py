@@ -22,7 +22,9 @@ def title(function: FunctionResult, intended: int = 0, here: str = "") -> str:
     if is_not_analysed(function):
         return not_analysed(_SHORT.get(function.outcome) or function.detail or function.outcome.value)
     parts: list[str] = []
-    if not function.graphs and function.skipped:
+    if function.provisional:
+        parts.append(f"{_count(broken, 'break')} so far")
+    elif not function.graphs and function.skipped:
         parts.append("runs eagerly")
     elif function.graphs or broken or intended or not function.detail:
         counts = [_count(broken, "break")] if broken else []

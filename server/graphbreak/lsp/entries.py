@@ -22,7 +22,12 @@ _PAUSE = 0.3
 
 
 def _ended_well(report: Report | None) -> bool:
-    return report is not None and not report.stale and not any(found.kind is Kind.RAISED for found in report.diagnostics)
+    return (
+        report is not None
+        and not report.stale
+        and not report.provisional
+        and not any(found.kind is Kind.RAISED for found in report.diagnostics)
+    )
 
 
 class Entries:
@@ -94,7 +99,7 @@ class Entries:
             return
         trusted = [entry for entry in found if session.configuration.of(entry).trusted]
         self._of[path] = tuple(trusted)
-        known = session.results.reports
+        known = {entry for entry, report in session.results.reports.items() if not report.provisional}
         session.runs.request_in_background([entry for entry in trusted if entry not in known and not session.runs.is_running(entry)])
 
     def _search(self, path: str, overlay: dict[str, str], is_open: bool) -> list[str]:

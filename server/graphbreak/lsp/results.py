@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report, Verdict
 from ..core.merging import without_outdone
 from ..core.project import FILE_NAME
+from ..core.provisional import beside
 from ..core.source import Edit, SourceFile
 from ..core.trials import with_verdicts, without_verdicts
 from ..core.unused import still_unused
@@ -26,6 +27,8 @@ class Results:
         self._severities = severities
         self._reports: dict[str, Report] = {}
         self._files: dict[str, frozenset[str]] = {}
+        self._before: dict[str, Report | None] = {}
+        """What was known before the run that provisional results are shown of."""
         self._known: _Index | None = None
         self._shown: dict[str, Report] | None = None
 
@@ -44,33 +47,43 @@ class Results:
     def put(self, entry: str, report: Report, *, only: bool = False) -> None:
         """A newer report of an entry document takes the place of the older one; where it knows nothing new, it only adds to it.
 
-        `only` says that not all of the document's functions were asked for.
+        `only` says that not all of the document's functions were asked for. A provisional report is shown beside what was known before it,
+        until one that is not, or a newer provisional one, takes its place.
         """
-        older = self._reports.get(entry)
-        if older is not None and report.stale:
-            report = _added(older, report)
-        if older is not None and only:
-            report = _beside(older, report)
+        now = self._reports.get(entry)
+        older = self._before.get(entry, now)
+        if report.provisional:
+            self._before[entry] = older
+            report = beside(older, report)
+        else:
+            self._before.pop(entry, None)
+            if now is not None and report.stale:
+                report = _added(now, report)
+            if older is not None and only:
+                report = _beside(older, report)
         self._reports[entry] = report
-        self._files[entry] = _files(self._reports[entry])
+        self._files[entry] = _files(report)
         self.refresh()
+
+    def ended(self, entry: str) -> None:
+        """A run is over. If no report came of it, what it had shown stays with what was known before, until the next one."""
+        self._before.pop(entry, None)
 
     def verdict(self, entry: str, diagnostic: str, title: str, verdict: Verdict) -> None:
         """What a trial showed of a fix, by the id of its diagnostic and its title."""
-        self._reports[entry] = with_verdicts(
-            self._reports[entry], lambda found, fix: verdict if (found.id, fix.title) == (diagnostic, title) else None
+        self._change(
+            entry, lambda report: with_verdicts(report, lambda d, fix: verdict if (d.id, fix.title) == (diagnostic, title) else None)
         )
-        self.refresh()
 
     def forget_verdicts(self, entry: str) -> None:
         """The text is another one than the fixes of an entry document were tried on."""
         if entry in self._reports:
-            self._reports[entry] = without_verdicts(self._reports[entry])
-            self.refresh()
+            self._change(entry, without_verdicts)
 
     def drop(self, entry: str) -> None:
         """Forget what an entry document's trace said, in all files; what other traces said stays."""
         self._reports.pop(entry, None)
+        self._before.pop(entry, None)
         self._files.pop(entry, None)
         self.refresh()
 
@@ -81,13 +94,19 @@ class Results:
     def edited(self, step: Edit, after: SourceFile) -> None:
         """Move everything through an edit that was just made."""
         for entry in self.entries_with(after.path):
-            self._reports[entry] = moved_report(self._reports[entry], step, after)
-        self.refresh()
+            self._change(entry, lambda report: moved_report(report, step, after))
 
     def align(self, now: SourceFile) -> None:
         """Move everything to the text that a file turned out to have when it was opened, or closed without saving."""
         for entry in self.entries_with(now.path):
-            self._reports[entry] = caught_up(self._reports[entry], (), now)
+            self._change(entry, lambda report: caught_up(report, (), now))
+
+    def _change(self, entry: str, change: Callable[[Report], Report]) -> None:
+        """Change what is known of an entry document, and what was before the run that goes on."""
+        self._reports[entry] = change(self._reports[entry])
+        before = self._before.get(entry)
+        if before is not None:
+            self._before[entry] = change(before)
         self.refresh()
 
     def paths(self) -> Iterable[str]:

@@ -23,6 +23,7 @@ def report_object(session: Session, entry: str) -> Object:
         "uri": converter.uri(entry),
         "version": report.version,
         "stale": report.stale or edited,
+        "provisional": report.provisional,
         "environment": environment_object(report.environment),
         "problems": list(report.problems),
         "functions": [_function(function, converter) for function in report.functions],
@@ -47,6 +48,7 @@ def _function(function: FunctionResult, converter: Converter) -> Object:
         "breaks": function.breaks,
         "skipped": function.skipped,
         "recompiles": function.recompiles,
+        "provisional": function.provisional,
         "regions": [
             {
                 "uri": converter.uri(region.path),

@@ -111,6 +111,9 @@ export function summary(traced: TracedFunction): string {
     return traced.outcome.replaceAll("-", " ");
   }
   const breaks = traced.breaks + traced.skipped;
+  if (traced.provisional) {
+    return `${count(breaks, "break")} so far`;
+  }
   const lost = traced.graphs === 0 && traced.skipped > 0;
   return [lost ? "runs eagerly" : count(traced.graphs, "graph"), breaks === 0 ? "no breaks" : count(breaks, "break")].join(" · ");
 }

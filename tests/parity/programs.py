@@ -87,7 +87,7 @@ def with_calls(text: str) -> str:
 
 
 def _definition_below(text: str, line: int) -> tuple[str, bool]:
-    """The dotted path of the first definition behind a line, and whether a decorator compiles it."""
+    """The dotted path of the first definition behind a line, and whether we have not to compile it: a decorator does, or there is none."""
     found: list[tuple[int, str, bool]] = []
 
     def visit(body: list[ast.stmt], prefix: str) -> None:
@@ -99,5 +99,5 @@ def _definition_below(text: str, line: int) -> tuple[str, bool]:
                 visit(node.body, f"{prefix}{node.name}.")
 
     visit(ast.parse(text).body, "")
-    _, path, compiled = min(found)
+    _, path, compiled = min(found, default=(line, "", True))
     return path, compiled

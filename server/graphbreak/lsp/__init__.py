@@ -23,6 +23,9 @@ Reading order:
     progress.py, notices.py, telling.py, extensions.py
                       what we tell the user, and an extension that knows us, besides
     connection.py     pygls' server as we need it
+    framing.py, receiving.py, losing.py
+                      what is sent, cut into messages; is it one; documents of which something was not understood
+    outgoing.py       what is said, for an editor that may not listen
     stdio.py, editor.py
                       the process, and how it notices that its editor is gone
 """

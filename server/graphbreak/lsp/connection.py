@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import traceback
 from collections.abc import Generator
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from ..core.requests import Analyser
 from . import editor
+from .receiving import Object, Refused, check_order, message_of
 from .session import Session
 
 PREFERRED = (types.PositionEncodingKind.Utf32, types.PositionEncodingKind.Utf8)
@@ -24,6 +27,58 @@ Steps = Generator[Any, Any, Any]
 
 class Connection(LanguageServerProtocol):
     """The messages that pygls would answer by itself in a way that is not ours."""
+
+    _server: GraphbreakServer
+
+    def receive(self, body: bytes) -> None:
+        """Handle one message. What is none, or comes at the wrong time, is answered with an error and logged; it ends nothing."""
+        try:
+            message = message_of(body)
+        except Refused as refused:
+            self._refuse(refused)
+            self._server.session.lost(None)
+            return
+        try:
+            check_order(message, initialized=self._workspace is not None, shut_down=self._shutdown)
+            self.handle_message(self.structure_message(message))
+        except Refused as refused:
+            self._refuse(refused)
+        except Exception as error:
+            self._not_handled(message, error)
+
+    def not_understood(self, why: str) -> None:
+        """Something was sent that is no message, and nobody knows what it was to say."""
+        self._refuse(Refused(why, types.ErrorCodes.ParseError.value))
+        self._server.session.lost(None)
+
+    def _refuse(self, refused: Refused) -> None:
+        """Tell the editor, which hears of a notification only in its log: nobody waits for an answer to one."""
+        if refused.number is not None or refused.code == types.ErrorCodes.ParseError.value:
+            self._send_response(refused.number, None, types.ResponseError(refused.code, str(refused)))  # type: ignore[arg-type]
+        self._server.window_log_message(types.LogMessageParams(types.MessageType.Warning, f"Not understood: {refused}."))
+
+    def _not_handled(self, message: Object, error: Exception) -> None:
+        """A message that is one by its form, but not by what it says."""
+        known = error if isinstance(error, JsonRpcException) else JsonRpcInternalError(str(error))
+        if "method" not in message:  # whoever waits for this answer must not wait for ever
+            with contextlib.suppress(Exception):
+                self._handle_response(message["id"], None, known.to_response_error())
+        elif "id" in message:
+            self._send_response(message["id"], None, known.to_response_error())
+        elif message["method"] == types.TEXT_DOCUMENT_DID_CHANGE:
+            self._server.session.lost(_uri_in(message))
+        why = f"Not understood: {message.get('method', 'an answer')} ({error.__cause__ or error})."
+        self._server.window_log_message(types.LogMessageParams(types.MessageType.Warning, why[:2000]))
+
+    def _execute_handler(self, msg_id: Any, handler: Any, callback: Any, args: Any = None, kwargs: Any = None) -> None:
+        """pygls keeps what became of each notification for good."""
+
+        def done(future: Any) -> None:
+            if self._request_futures.get(msg_id) is future:
+                del self._request_futures[msg_id]
+            callback(future)
+
+        super()._execute_handler(msg_id, handler, done, args, kwargs)
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Steps:
@@ -49,10 +104,27 @@ class Connection(LanguageServerProtocol):
         """Ours alone."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
 
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Steps:
+        """Ours alone: what is cancelled leaves the list that pygls goes through."""
+        yield self.fm.features[types.SHUTDOWN], args, None
+        for number, future in list(self._request_futures.items()):
+            if number != self.msg_id and not future.done():
+                future.cancel()
+        self._shutdown = True
+
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Steps:
         """Ours alone: pygls would leave at once, and the workers would stay."""
         yield self.fm.features[types.EXIT], (0 if self._shutdown else 1,), None
+
+
+def _uri_in(message: Object) -> str | None:
+    """The document that a change says it is of."""
+    params = message.get("params")
+    document = params.get("textDocument") if isinstance(params, dict) else None
+    uri = document.get("uri") if isinstance(document, dict) else None
+    return uri if isinstance(uri, str) else None
 
 
 class GraphbreakServer(LanguageServer):
@@ -76,6 +148,12 @@ class GraphbreakServer(LanguageServer):
         """Come to an end with this exit status; the first reason counts."""
         if self._end is not None and not self._end.done():
             self._end.set_result(status)
+
+    @property
+    def connection(self) -> Connection:
+        """The messages that come and go."""
+        assert isinstance(self.protocol, Connection)
+        return self.protocol
 
     def watch_editor(self, pid: int | None) -> None:
         """Come to an end with the editor's process."""

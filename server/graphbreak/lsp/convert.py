@@ -96,8 +96,9 @@ class Converter:
         return Position(position.line, to_column(source.line(position.line), position.character, self.encoding))
 
     def from_range(self, source: SourceFile, place: types.Range) -> Span:
-        """An editor's range in a text."""
-        return Span(self.from_position(source, place.start), self.from_position(source, place.end))
+        """An editor's range in a text; one whose ends are the wrong way round is taken for the same the right way round."""
+        start, end = sorted((self.from_position(source, place.start), self.from_position(source, place.end)))
+        return Span(start, end)
 
     def from_change(self, source: SourceFile, change: Change) -> Edit:
         """One content change of a document."""

@@ -20,7 +20,8 @@ class Document:
     """One open file. `source` is replaced, never changed, so that a running trace keeps the text it began with."""
 
     uri: str
-    version: int
+    version: int | None
+    """As the editor numbers its texts; None where that was not understood."""
     language: str
     source: SourceFile
     steps: list[tuple[int, Edit]] = field(default_factory=list)
@@ -81,9 +82,11 @@ class Documents:
         self._uris[document.path] = document.uri
 
     def close(self, path: str) -> Document | None:
-        """A document was closed; the file on disk counts again."""
-        self.touch()
-        return self._open.pop(path, None)
+        """A document was closed; the file on disk counts again. None if it was not open."""
+        document = self._open.pop(path, None)
+        if document is not None:
+            self.touch()
+        return document
 
     def change(self, document: Document, edit: Edit) -> Edit:
         """Change a document, and say what really changed in it."""

@@ -52,6 +52,11 @@ class Runs:
         self._waiting: dict[str, Run] = {}
         self._queue: list[str] = []
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being analysed."""
+        return not self._running
+
     def is_running(self, path: str) -> bool:
         """Whether a document is being analysed now, and its result is still wanted."""
         return path in self._running and not self._running[path].cancelled

@@ -16,11 +16,12 @@ from ..tracer.files import read_source
 from .analyses import Analyses
 from .asking import Asking
 from .configuration import Configuration
-from .convert import Converter
+from .convert import Converter, to_path
 from .diagnostics import Publisher
 from .documents import Document, Documents
 from .entries import Entries
 from .folders import folder_uris
+from .losing import Lost
 from .notices import Notices
 from .progress import Progress
 from .results import Results
@@ -36,6 +37,7 @@ class Session:
 
     def __init__(self, server: LanguageServer, analyser: Analyser) -> None:
         self.documents = Documents()
+        self._lost = Lost()
         self.extension = Extension(server, lambda path: self.converter.uri(path))
         self.notices = Notices(server, self.extension)
         self.configuration = Configuration(server, self.notices)
@@ -77,6 +79,7 @@ class Session:
 
     def opened(self, document: Document) -> None:
         """A document was opened; the editor's text counts from now on, and not the one on disk."""
+        self._lost.drop(document.path)
         self.documents.open(document)
         self._has_now(document.source)
         self.results.align(document.source)
@@ -86,6 +89,8 @@ class Session:
     def changed(self, document: Document, version: int, changes: list[types.TextDocumentContentChangeEvent]) -> None:
         """A document was changed: what is known of it moves along at once, and is shown again when it is quiet."""
         converter = self.converter
+        if self.runs.is_idle:
+            self.documents.forget_steps()
         for change in changes:
             step = self.documents.change(document, converter.from_change(document.source, change))
             self.results.edited(step, document.source)
@@ -93,6 +98,32 @@ class Session:
         document.version = version
         self.publisher.soon()
         self.triggers.typed(document.path)
+
+    def changed_unknown(self, path: str, version: int, changes: list[types.TextDocumentContentChangeEvent]) -> None:
+        """Something that is not open here was changed: a document whose text is known again if all of it was sent, or none of ours."""
+        sent = self._lost.sent(path, version, changes)
+        if sent is not None:
+            document, rest = sent
+            self.opened(document)
+            self.changed(document, version, rest)
+
+    def lost(self, uri: str | None) -> None:
+        """What the editor did to a document, or to any of them, was not understood: what is known of it may be wrong by now, so it goes."""
+        path = None if uri is None else to_path(uri)
+        for document in self.documents:
+            if uri is None or document.path == path:
+                told_by = self.results.entries_with(document.path)
+                self.closed(document.path)
+                self._lost.put(document)
+                for entry in told_by:
+                    self.forget(entry)
+
+    def saved_unknown(self, path: str) -> None:
+        """Something that is not open here was saved: the text of a document that was lost is the one on disk now, or it is none of ours."""
+        document = self._lost.saved(path)
+        if document is not None:
+            self.opened(document)
+            self.saved(path)
 
     def saved(self, path: str) -> None:
         """A file was saved, by this editor or by another program."""
@@ -120,7 +151,9 @@ class Session:
 
     def closed(self, path: str) -> None:
         """A document was closed: what its own trace said goes, what others said about it stays."""
-        self.documents.close(path)
+        self._lost.drop(path)
+        if self.documents.close(path) is None:
+            return
         self.triggers.closed(path)
         self.entries.closed(path)
         self._align_with_disk(path)

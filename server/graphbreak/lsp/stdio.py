@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import logging
 import os
+import select
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from pygls.io_ import StdoutWriter, run_async
-
 from .connection import GraphbreakServer
+from .editor import GRACE
+from .framing import NoMessage, Reader, messages
+from .outgoing import Outgoing
 
-_log = logging.getLogger(__name__)
+_CHUNK = 1 << 16
+_MOST_CHUNKS = 16
+_LOOK = 1.0
 
 
 def serve_stdio(server: GraphbreakServer) -> int:
@@ -24,19 +30,30 @@ def serve_stdio(server: GraphbreakServer) -> int:
     return asyncio.run(_serve_stdio(server, requests, answers))
 
 
-async def serve(server: GraphbreakServer, reader: asyncio.StreamReader, writer: Any) -> int:
-    """Serve one connection until it ends: the exit status. Whatever ended it, nothing is left running."""
+async def serve(server: GraphbreakServer, reader: Reader, writer: Any) -> int:
+    """Serve one connection until it ends: the exit status. Whatever ended it, nothing is left running. `writer` has the `write` and the
+    `drain` of a stream."""
     server.protocol.set_writer(writer)
-    messages = asyncio.create_task(run_async(threading.Event(), reader, server.protocol, _log, server.report_server_error))
+    handling = asyncio.create_task(_handle_all(server, reader, writer))
     # Without an `exit` before it, the end of the messages means that the editor is gone.
-    messages.add_done_callback(lambda task: server.end(1))
+    handling.add_done_callback(lambda task: server.end(1))
     try:
         return await server.ended()
     finally:
-        messages.cancel()
-        await asyncio.gather(messages, return_exceptions=True)
+        handling.cancel()
+        await asyncio.gather(handling, return_exceptions=True)
         await server.session.close()
         server.over.set()
+
+
+async def _handle_all(server: GraphbreakServer, reader: Reader, writer: Any) -> None:
+    """Handle one message after another, none while too much waits for the editor to read it."""
+    async for found in messages(reader):
+        if isinstance(found, NoMessage):
+            server.connection.not_understood(found.why)
+        else:
+            server.connection.receive(found)
+        await writer.drain()
 
 
 async def _serve_stdio(server: GraphbreakServer, requests: int, answers: int) -> int:
@@ -44,12 +61,14 @@ async def _serve_stdio(server: GraphbreakServer, requests: int, answers: int) ->
     if sys.platform != "win32":
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, server.end, 1)
-    stdout = os.fdopen(answers, "wb")
+    # pygls' log goes to stderr, which may be a pipe that nobody reads: what matters of it is in the editor's log.
+    logging.getLogger("pygls").addHandler(logging.NullHandler())
+    outgoing = Outgoing(answers, lambda: server.end(1))
+    incoming = _Incoming(requests, lambda: server.end(1))
     try:
-        return await serve(server, _reader(requests, loop), StdoutWriter(stdout))
+        return await serve(server, incoming, outgoing)
     finally:
-        with contextlib.suppress(OSError):  # nobody reads any more
-            stdout.close()
+        await outgoing.close()
 
 
 def _claim_stdio() -> tuple[int, int]:
@@ -62,16 +81,53 @@ def _claim_stdio() -> tuple[int, int]:
     return requests, answers
 
 
-def _reader(descriptor: int, loop: asyncio.AbstractEventLoop) -> asyncio.StreamReader:
-    """Read in a daemon thread: it works for every kind of stdin on every platform, and cannot hold the process back."""
-    reader = asyncio.StreamReader()
+class _Incoming:
+    """Reads in a daemon thread: it works for every kind of stdin on every platform, and cannot hold the process back. What is not yet
+    handled stays in the pipe, but for a mebibyte. `gone` is called when the editor has left and its last messages cannot be handled."""
 
-    def read() -> None:
-        with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the loop is closed, we are leaving anyway
-            while chunk := os.read(descriptor, 1 << 16):
-                loop.call_soon_threadsafe(reader.feed_data, chunk)
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(reader.feed_eof)
+    def __init__(self, descriptor: int, gone: Callable[[], object]) -> None:
+        self._descriptor, self._gone = descriptor, gone
+        self._loop = asyncio.get_running_loop()
+        self._chunks: asyncio.Queue[bytes] = asyncio.Queue(_MOST_CHUNKS)
+        threading.Thread(target=self._follow, name="stdin", daemon=True).start()
 
-    threading.Thread(target=read, name="stdin", daemon=True).start()
-    return reader
+    async def read(self, n: int) -> bytes:
+        """What has arrived since, in pieces that are never longer than what is read at once."""
+        return await self._chunks.get()
+
+    def _follow(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed, we are leaving anyway
+            while chunk := self._read():
+                self._put(chunk)
+            self._put(b"")
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._descriptor, _CHUNK)
+        except OSError:
+            return b""
+
+    def _put(self, chunk: bytes) -> None:
+        work = self._chunks.put(chunk)
+        try:
+            put = asyncio.run_coroutine_threadsafe(work, self._loop)
+        except RuntimeError:
+            work.close()
+            raise
+        patience = GRACE
+        while patience > 0:
+            try:
+                put.result(_LOOK)
+                return
+            except concurrent.futures.TimeoutError:
+                patience -= _LOOK if _is_left(self._descriptor) else 0
+        self._loop.call_soon_threadsafe(self._gone)
+
+
+def _is_left(descriptor: int) -> bool:
+    """Whether nobody has the other end of a pipe any more, though there is something left to read."""
+    if sys.platform == "win32":
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))

@@ -20,25 +20,25 @@ def did_open(ls: GraphbreakServer, params: types.DidOpenTextDocumentParams) -> N
 
 def did_change(ls: GraphbreakServer, params: types.DidChangeTextDocumentParams) -> None:
     """Follow the edits; each one's positions are those of the text after the one before."""
-    document = _document(ls, params.text_document.uri)
+    path, changes = to_path(params.text_document.uri), list(params.content_changes)
+    document = None if path is None else ls.session.documents.get(path)
     if document is not None:
-        ls.session.changed(document, params.text_document.version, list(params.content_changes))
+        ls.session.changed(document, params.text_document.version, changes)
+    elif path is not None:
+        ls.session.changed_unknown(path, params.text_document.version, changes)
 
 
 def did_save(ls: GraphbreakServer, params: types.DidSaveTextDocumentParams) -> None:
     """The usual time to analyse."""
-    document = _document(ls, params.text_document.uri)
-    if document is not None:
-        ls.session.saved(document.path)
+    path = to_path(params.text_document.uri)
+    if path is not None and ls.session.documents.get(path) is not None:
+        ls.session.saved(path)
+    elif path is not None:
+        ls.session.saved_unknown(path)
 
 
 def did_close(ls: GraphbreakServer, params: types.DidCloseTextDocumentParams) -> None:
     """Give the text back to the disk."""
-    document = _document(ls, params.text_document.uri)
-    if document is not None:
-        ls.session.closed(document.path)
-
-
-def _document(ls: GraphbreakServer, uri: str) -> Document | None:
-    path = to_path(uri)
-    return None if path is None else ls.session.documents.get(path)
+    path = to_path(params.text_document.uri)
+    if path is not None:
+        ls.session.closed(path)

@@ -71,7 +71,9 @@ class Command:
 @pytest.fixture
 def check(harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     class Shared:
-        async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
+        async def analyse(
+            self, request: AnalysisRequest, progress: Callable[[str], None], found: Callable[[Report], None] | None = None
+        ) -> Report:
             return await asyncio.wrap_future(harness.submit(harness.engine.analyse(request, progress)))
 
         async def close(self) -> None:

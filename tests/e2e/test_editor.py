@@ -41,12 +41,16 @@ class RealEditor(Editor):
         await self.client.shutdown_session()
         await self.client.stop()  # type: ignore[no-untyped-call]
 
-    async def diagnostics(self, path: Path, wanted: Callable[[list[types.Diagnostic]], bool]) -> list[types.Diagnostic]:
-        """Wait until what is published for a file is as wanted."""
+    async def diagnostics(
+        self, path: Path, wanted: Callable[[list[types.Diagnostic]], bool], *, traced: bool = True
+    ) -> list[types.Diagnostic]:
+        """Wait until what is published for a file is as wanted, and with `traced` nothing goes on that may show more."""
         uri = path.as_uri()
         for _ in range(int(SECONDS / 0.05)):
             newest = next((params.diagnostics for params in reversed(self.published) if params.uri == uri), None)
-            if newest is not None and wanted(list(newest)):
+            states = [state for state, _ in self.status]
+            ended = not traced or states.count("tracing") == len(states) / 2
+            if newest is not None and ended and wanted(list(newest)):
                 return list(newest)
             await asyncio.sleep(0.05)
         raise AssertionError(f"the last published for {path.name}: {newest}")

@@ -7,6 +7,7 @@
 * `STALE` says that nothing new is known, with a hint;
 * `GRAPHS` tells of each marked function: a graph before, between and behind its breaks, called with `x: f32[8, 16]`;
 * `UNREACHED` says that nothing calls it, `GUESSED` that it was called with inputs that were guessed;
+* `LIVE` tells of the first break at once, and of the others when it is released;
 * `SLOW` makes the trace wait until it is released, `BUG` makes the engine fail, `NO TORCH` finds no torch.
 """
 
@@ -39,6 +40,7 @@ from graphbreak.core.findings import (
     StackFrame,
 )
 from graphbreak.core.marks import Mark, find_marks
+from graphbreak.core.provisional import as_provisional
 from graphbreak.core.requests import AnalysisRequest
 from graphbreak.core.source import Edit, SourceFile, Span
 from graphbreak.core.trials import Trial, try_fix
@@ -65,12 +67,17 @@ class FakeAnalyser:
         self.closed = 0
         self.release = asyncio.Event()
 
-    async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
+    async def analyse(
+        self, request: AnalysisRequest, progress: Callable[[str], None], found: Callable[[Report], None] | None = None
+    ) -> Report:
         """The report of a text."""
         self.requests.append(request)
         progress("tracing")
         if "BUG" in request.source.text:
             raise RuntimeError("a bug in the engine")
+        if "LIVE" in request.source.text and found is not None:
+            found(first_of(report_of(request)))
+            await self._wait()
         if "SLOW" in request.source.text:
             await self._wait()
         return report_of(request)
@@ -150,6 +157,12 @@ def report_of(request: AnalysisRequest) -> Report:
         found = [Diagnostic("hint", entry.path, Span.at(0, 0, 0, 1), Severity.HINT, Kind.NOT_ANALYSED, "not-analysed", hint)]
     jobs = (Job(entry.path, entry.text, request.root),)
     return Report(entry.path, request.version, functions, tuple(found), environment, problems, stale=stale, jobs=jobs, sources=sources)
+
+
+def first_of(report: Report) -> Report:
+    """What is known of a run after its first break."""
+    rows = tuple(replace(function, breaks=min(function.breaks, 1)) for function in report.functions)
+    return as_provisional(replace(report, diagnostics=tuple(found.with_fixes(()) for found in report.diagnostics[:1]), functions=rows))
 
 
 def _within(diagnostic: Diagnostic, functions: tuple[FunctionResult, ...]) -> Diagnostic:

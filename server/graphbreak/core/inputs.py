@@ -8,7 +8,7 @@ apart (`plan_guesses`): only the other runs tell which marks they do not come to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..worker.protocol import ExampleCall, Guess, Job, KnownMark, Place
@@ -113,6 +113,30 @@ def _narrowed(run: PlannedRun, name: str) -> PlannedRun:
     return replace(
         run, marks=mine, calls=tuple(call for call, _ in own), owners=tuple(owner for _, owner in own), elsewhere=run.elsewhere + others
     )
+
+
+def stages(runs: Sequence[PlannedRun]) -> Iterator[list[PlannedRun]]:
+    """The runs in their order, those together that need not wait for each other: what all but the last of them leave to those behind is
+    known before they run."""
+    stage: list[PlannedRun] = []
+    for run in runs:
+        stage.append(run)
+        if not run.settles:
+            yield stage
+            stage = []
+    if stage:
+        yield stage
+
+
+def begun(stage: Sequence[PlannedRun], shown: Sequence[Mark]) -> list[PlannedRun]:
+    """The runs of a stage as they are to be once some marks are shown, each without those that one before it settles."""
+    taken = list(shown)
+    found: list[PlannedRun] = []
+    for run in stage:
+        left = run.after(taken)
+        found += [left] if left is not None else []
+        taken += run.marks if run.settles else ()
+    return found
 
 
 def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:

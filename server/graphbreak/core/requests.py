@@ -73,8 +73,11 @@ class AnalysisRequest:
 class Analyser(Protocol):
     """Who answers: the real engine, or a stand-in in tests. Cancelling the task of `analyse` ends the trace."""
 
-    async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
-        """The report of one file; `progress` hears a short sentence at each step. Never raises for what user code does."""
+    async def analyse(
+        self, request: AnalysisRequest, progress: Callable[[str], None], found: Callable[[Report], None] | None = None
+    ) -> Report:
+        """The report of one file; `progress` hears a short sentence at each step, and `found` provisional reports of a program that takes
+        its time. Never raises for what user code does."""
 
     async def try_fix(
         self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, Union
 
@@ -70,10 +70,14 @@ class Run:
 
 
 class Tracer(Protocol):
-    """Runs a job in a worker. Cancelling the task of `trace` ends the job with its children."""
+    """Runs jobs in workers. Cancelling the task of `trace` ends the job with its children."""
+
+    async def together(self, works: Sequence[Callable[[], Awaitable[_M]]]) -> list[_M]:
+        """The results of some works in their order. One is begun after the other, and beside it where there is an idle core."""
 
     async def trace(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> Run:
-        """Run the job under the interpreter; `on_message` hears messages as they come. `timeout` in seconds."""
+        """Run the job under the interpreter, for at most `timeout` seconds; `on_message` hears messages as they come, the worker's greeting
+        first."""
 
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
         """Those of some dotted names that the interpreter's torch does not have; all of them where that cannot be found out."""

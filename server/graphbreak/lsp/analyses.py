@@ -45,7 +45,8 @@ class Analyses:
         state, message = "idle", ""
         try:
             request = self.request(source, unmarked=run.unmarked, only=run.only)
-            report = await self._analyser.analyse(request, bar.say if bar is not None else lambda sentence: None)
+            say = bar.say if bar is not None else lambda sentence: None
+            report = await self._analyser.analyse(request, say, lambda seen: self._found(run, seen))
             if not run.cancelled:
                 self._accept(run, request, report)
         except Exception as error:  # a bug in the engine costs this one answer, not the session
@@ -54,6 +55,7 @@ class Analyses:
         finally:
             if bar is not None:
                 bar.end()
+            session.results.ended(run.path)
             session.extension.status(run.path, state, message)
             self._tell_lenses(run.path)
 
@@ -114,6 +116,19 @@ class Analyses:
         if path not in self._session.results.reports:
             self._session.extension.refresh_lenses()
 
+    def _found(self, run: Run, seen: Report) -> None:
+        """Show what a run has found so far, unless it is wanted no more."""
+        session = self._session
+        if not run.cancelled:
+            session.results.put(run.path, self._moved(run, seen))
+            session.publisher.now()
+
+    def _moved(self, run: Run, report: Report) -> Report:
+        """The report, brought to the texts that there are now."""
+        for document in self._session.documents:
+            report = caught_up(report, document.since(run.revision), document.source)
+        return report
+
     def _accept(self, run: Run, request: AnalysisRequest, report: Report) -> None:
         session = self._session
         session.notices.report(report)
@@ -123,8 +138,7 @@ class Analyses:
         if report.functions and all(function.outcome is Outcome.CANCELLED for function in report.functions):
             return
         involved = list(report.sources)
-        for document in session.documents:
-            report = caught_up(report, document.since(run.revision), document.source)
+        report = self._moved(run, report)
         session.results.put(run.path, report, only=bool(run.only))
         session.publisher.now(analysed=run.path)
         session.entries.look(run.path, closed_too=session.workspace_trace.goes_on)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from ..core.analysis import analyse
 from ..core.explained import Explanation, explain
@@ -18,15 +20,19 @@ from ..core.tracing import NoEnvironment, Refused, Run
 from ..core.trials import Trial, try_fix, with_trials
 from ..sandbox import start as sandbox
 from ..sandbox.policy import Policy, policy_for
-from ..worker.protocol import Compared, DeviceSeen, Job, Message, Missing
+from ..worker.protocol import Compared, DeviceSeen, Hello, Job, Message, Missing
 from .environment import choose_interpreter, paths_of, worker_variables
 from .files import folders_of, sources_with
+from .live import Live
 from .once import run_once
 from .prepared import WORKER, CannotStart, NotAllowed, ParentGone, PreparedParent, Ran
 from .project import ProjectReader
 from .rights import Rights, permitted, unconfined, with_wish
 
+_T = TypeVar("_T")
 _LAYERS = ("process group", "time limit")
+_LANES = 2
+"""How many runs may go on at once before an analysis does its own one after another."""
 _NOT_SANDBOXED = "not sandboxed"
 _NOTHING_MORE = Permissions()
 _NO_SANDBOX = "There is no sandbox here, which the setting `sandbox.require` asks for, so nothing is run."
@@ -43,14 +49,28 @@ class Engine:
         self._parents: dict[tuple[str, Permissions], asyncio.Task[PreparedParent]] = {}
         self.names: dict[str, dict[str, bool]] = {}
         """For each interpreter the dotted names that were asked for, and whether its torch has them."""
+        self._lanes = 0
 
-    async def analyse(self, request: AnalysisRequest, progress: Callable[[str], None]) -> Report:
+    async def analyse(
+        self, request: AnalysisRequest, progress: Callable[[str], None], found: Callable[[Report], None] | None = None
+    ) -> Report:
         """The report of one file. Cancelling the task ends its trace."""
+        live = Live(found) if found is not None else None
+        self._lanes += 1
+        try:
+            return await self._analyse(request, progress, live)
+        finally:
+            self._lanes -= 1
+            if live is not None:
+                live.stop()
+
+    async def _analyse(self, request: AnalysisRequest, progress: Callable[[str], None], live: Live | None) -> Report:
         sources = sources_with({**request.overlay, request.source.path: request.source.text})
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
         projects = ProjectReader((request.root, *request.roots))
-        tracer = _Tracer(self, request, projects)
-        report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects), projects)
+        tracer = _Tracer(self, request, projects, live)
+        news = live.news if live is not None else None
+        report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects, news), projects)
         report = with_wish(report, tracer.wish)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
 
@@ -117,11 +137,35 @@ class Engine:
             return await run_once(interpreter, self._policy(interpreter, rights.permissions), job, rights.folders, timeout, on_message)
         for _ in range(3):
             parent = await self.prepare(interpreter, rights.permissions)
+            assert parent.hello is not None
+            on_message(parent.hello)
             try:
                 return await parent.run(job, rights.folders, timeout, on_message)
             except ParentGone:  # something ended it since it was last used
                 await parent.close()
         raise CannotStart(f"The prepared process of {interpreter} ends again and again before it is used.")
+
+    async def together(self, works: Sequence[Callable[[], Awaitable[_T]]]) -> list[_T]:
+        """The results of works of one analysis, in order: one after another, and two at once where no other analysis needs the core."""
+        waiting = deque(enumerate(works))
+        results: dict[int, _T] = {}
+
+        async def lane() -> None:
+            while waiting:
+                number, work = waiting.popleft()
+                results[number] = await work()
+
+        more = max(min(len(works) - 1, _LANES - self._lanes), 0)
+        self._lanes += more
+        lanes = [asyncio.create_task(lane()) for _ in range(more + 1)]
+        try:
+            await asyncio.gather(*lanes)
+        finally:
+            self._lanes -= more
+            for task in lanes:
+                task.cancel()
+            await asyncio.wait(lanes)
+        return [results[number] for number in sorted(results)]
 
     async def restart(self) -> None:
         """Throw the prepared parents away; the next analysis starts afresh, with the environment's torch as it is then."""
@@ -145,8 +189,8 @@ _ASK_SECONDS = 60.0
 class _Tracer:
     """The engine as `core.tracing.Tracer`: collects what a job says into a `Run`."""
 
-    def __init__(self, engine: Engine, request: AnalysisRequest, projects: Projects) -> None:
-        self._engine, self._request = engine, request
+    def __init__(self, engine: Engine, request: AnalysisRequest, projects: Projects, live: Live | None = None) -> None:
+        self._engine, self._request, self._live = engine, request, live
         self._permissions, self.wish = permitted(request.settings.permissions, projects(request.source.path))
         self._unconfined = unconfined(request, sandbox.AVAILABLE)
         self.wish = self._unconfined or self.wish
@@ -160,7 +204,10 @@ class _Tracer:
         messages: list[Message] = []
 
         def keep(message: Message) -> None:
-            messages.append(message)
+            if not isinstance(message, Hello):
+                messages.append(message)
+            elif self._live is not None:
+                self._live.begin()
             on_message(message)
 
         rights = Rights(self._permissions, tuple(folders_of(job, self._request.roots)))
@@ -182,6 +229,9 @@ class _Tracer:
         )
         environment = Environment(hello.python, hello.torch, used, (*(ran.layers or (_NOT_SANDBOXED,)), *_LAYERS), notes)
         return Run(tuple(messages), ran.end, environment, tuple(hello.library_folders), hello.torch_folder, ran.output)
+
+    async def together(self, works: Sequence[Callable[[], Awaitable[_T]]]) -> list[_T]:
+        return await self._engine.together(works)
 
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
         known = self._engine.names.setdefault(interpreter, {})

@@ -59,8 +59,8 @@ def sources_with(overlay: Mapping[str, str]) -> Callable[[str], SourceFile | Non
     known: dict[str, SourceFile | None] = {path: SourceFile(path, text) for path, text in overlay.items()}
 
     def source(path: str) -> SourceFile | None:
-        if path not in known:
-            known[path] = read_source(path) if os.path.isabs(path) else None
+        if path not in known:  # the first one to ask decides, in whatever thread
+            known.setdefault(path, read_source(path) if os.path.isabs(path) else None)
         return known[path]
 
     return source

@@ -42,6 +42,7 @@ async def run_once(
     try:
         process.stdin.write(protocol.pack(job))
         hello = await _greeting(interpreter, program, output)
+        on_message(hello)
         try:
             end = await asyncio.wait_for(read_run(process.stdout, on_message), timeout)
         except asyncio.TimeoutError:

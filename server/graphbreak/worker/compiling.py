@@ -43,7 +43,7 @@ def recording_compile(real: Callable[..., Any], recorder: Recorder, marks: Marks
         place = user_place()
         compiled = real(model, **_with_backend(kwargs, backends, recorder, marks))
         if not kwargs.get("disable"):
-            marks.add(model, compiled, place, fullgraph)
+            marks.add(model, compiled, place, fullgraph, kwargs.get("dynamic"))
         return compiled
 
     return compile

@@ -182,6 +182,16 @@ def never_compile(which: Callable[[types.FrameType], bool]) -> None:
     eval_frame._callback_from_stance = callback_from_stance
 
 
+def compile_each_as_new() -> None:
+    """From now on each call with other inputs is compiled as if it were the first, as a part of a larger graph is."""
+    config = torch._dynamo.config
+    wanted = {"automatic_dynamic_shapes": False}
+    limits = dict.fromkeys(("recompile_limit", "cache_size_limit", "accumulated_recompile_limit", "accumulated_cache_size_limit"), 1024)
+    for name, value in {**wanted, **limits}.items():
+        if hasattr(config, name):
+            setattr(config, name, value)
+
+
 def has(name: str) -> bool:
     """Whether this torch has what a dotted name says."""
     value: Any = None

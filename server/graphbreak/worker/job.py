@@ -7,6 +7,7 @@ import atexit
 import inspect
 import operator
 import os
+import socket
 import sys
 import threading
 import traceback
@@ -29,9 +30,12 @@ class CanJudge(Protocol):
         """The mark of the call, and the verdict; -1 where there is none."""
 
 
-def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
-    """Do the job and leave, with everything said before. Nothing the user's code raises gets past this."""
-    from . import devices, session  # the first import of torch, where the parent has not done it
+def run(job: Job, send: Callable[[Message], None], line: socket.socket | None = None) -> NoReturn:
+    """Do the job and leave, with everything said before. Nothing the user's code raises gets past this.
+
+    Where there is a `line` to the server, requests may come on it after the end (`Job.keep`).
+    """
+    from . import devices, keeping, session  # the first import of torch, where the parent has not done it
 
     devices.prepare(job.device)
     if job.names:
@@ -45,16 +49,23 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     recorder.explain, recorder.details = job.explain, job.details
     recorder.expect(job.marks, job.quiet_seconds, job.quiet_calls)
 
+    def leave(status: int, stopped: str = "", problem: str = "") -> NoReturn:
+        calls = recording.keeping.calls(recording.trace.seconds)
+        _say_the_end(recorder, job, status, stopped, problem, bool(calls))
+        if calls and line is not None:
+            keeping.serve(recording, recorder, calls, job.root, line)
+        os._exit(0)
+
     def stop() -> NoReturn:
         seconds, calls = job.quiet_seconds, job.quiet_calls
-        _leave(recorder, job, 0, f"every marked function was called, and {seconds:g} s and {calls} further calls brought nothing new")
+        leave(0, f"every marked function was called, and {seconds:g} s and {calls} further calls brought nothing new")
 
-    recording = session.Session(recorder, stop)
+    recording = session.Session(recorder, stop, job.keep if line is not None else 0.0)
     prepare(job)
     denials.Watch(denials.told(), recorder.send).begin()
     if job.device == "cuda" and not devices.cuda_is_there():
         recorder.send(DeviceSeen("cuda", ""))
-        _leave(recorder, job, 0)
+        leave(0)
     recording.add(devices.stand_in(recorder.send))
     status, problem = 0, ""
     try:
@@ -66,7 +77,7 @@ def run(job: Job, send: Callable[[Message], None]) -> NoReturn:
     except BaseException as error:
         status = 1
         _report(recorder, recording, error)
-    _leave(recorder, job, status, problem=problem)
+    leave(status, problem=problem)
 
 
 def _answer(names: list[str], send: Callable[[Message], None]) -> NoReturn:
@@ -255,16 +266,15 @@ def _finish_program() -> None:
     atexit._run_exitfuncs()
 
 
-def _leave(recorder: Recorder, job: Job, status: int, stopped: str = "", problem: str = "") -> NoReturn:
-    """Say that it is over and go at once: the interpreter's own teardown costs seconds and can hang."""
+def _say_the_end(recorder: Recorder, job: Job, status: int, stopped: str, problem: str, kept: bool) -> None:
+    """Say that it is over. Whoever does leaves at once: the interpreter's own teardown costs seconds and can hang."""
     files = _workspace_files(job)
-    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes, dict(recorder.runs), problem))
+    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes, dict(recorder.runs), problem, kept))
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except Exception:
             continue
-    os._exit(0)
 
 
 def _workspace_files(job: Job) -> list[str]:

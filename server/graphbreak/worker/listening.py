@@ -29,6 +29,10 @@ class TraceHandler(logging.Handler):
         self._started: dict[str, float] = {}
         self._broken: set[str] = set()
         self._lines: dict[str, tuple[int, dict[tuple[str, int], None]]] = {}
+        self.traced: set[tuple[str, int]] = set()
+        """All the lines outside torch that counted."""
+        self.seconds = 0.0
+        """How long Dynamo was at work."""
 
     def line(self, file: str, line: int, compile_id: str, attempt: int) -> None:
         """Dynamo traced a line; what an earlier attempt at the same frame traced no longer counts."""
@@ -98,6 +102,9 @@ class TraceHandler(logging.Handler):
         compile_id = _compile_id(metadata)
         started = self._started.get(compile_id)
         _, lines = self._lines.pop(compile_id, (0, {}))
+        seconds = time.perf_counter() - started if started is not None else 0.0
+        self.traced.update(lines)
+        self.seconds += seconds
         self._recorder.record(
             FrameCompiled(
                 mark=self._marks.outermost(stacks.live_frames(sys._getframe(1))),
@@ -106,7 +113,7 @@ class TraceHandler(logging.Handler):
                 file=str(metrics.get("co_filename") or ""),
                 first_line=int(metrics.get("co_firstlineno") or 0),
                 ops=metrics.get("graph_op_count"),
-                seconds=time.perf_counter() - started if started is not None else 0.0,
+                seconds=seconds,
                 fail_type=str(metrics.get("fail_type") or ""),
                 lines=[[file, line] for file, line in lines],
             )

@@ -126,13 +126,13 @@ def _hello(torch: str = "", torch_folder: str = "", error: str = "") -> Hello:
     return Hello(protocol.VERSION, platform.python_version(), torch, "cpu", os.getpid(), torch_folder, sorted(folders), error)
 
 
-def _do(requests: BinaryIO, send: Callable[[Message], None]) -> NoReturn:
+def _do(requests: BinaryIO, send: Callable[[Message], None], line: socket.socket | None = None) -> NoReturn:
     message = _read(requests)
     if not isinstance(message, Job):
         os._exit(0)
     from . import job
 
-    job.run(message, send)
+    job.run(message, send, line)
 
 
 def _read(stream: BinaryIO) -> Message | None:
@@ -228,7 +228,7 @@ class _Parent:
             stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
         connection = socket.socket(fileno=channel)
         connection.set_inheritable(False)
-        _do(connection.makefile("rb"), _sender(connection.sendall))
+        _do(connection.makefile("rb"), _sender(connection.sendall), connection)
 
     def _reap(self) -> None:
         """Report the jobs that ended, and end what they left behind."""

@@ -31,10 +31,12 @@ class Marks:
         self._keep: list[tuple[object, object]] = []
         self._names: list[str] = []
         self._places: list[Place] = []
+        self._options: list[dict[str, Any]] = []
 
-    def add(self, target: object, compiled: object, place: Place, fullgraph: bool) -> None:
+    def add(self, target: object, compiled: object, place: Place, fullgraph: bool, dynamic: bool | None = None) -> None:
         """`torch.compile(target)` at `place` gave `compiled`."""
         mark = len(self._keep)
+        self._options.append({"fullgraph": fullgraph, "dynamic": dynamic})
         self._keep.append((target, compiled))
         for function in wrappers(compiled):
             key = closure_key(function)
@@ -71,6 +73,15 @@ class Marks:
     def compiled(self, mark: int) -> Any:
         """What `torch.compile` made of it."""
         return self._keep[mark][1]
+
+    def options(self, mark: int) -> dict[str, Any]:
+        """The options of `torch.compile` that say what breaks a graph, as they were given for a mark."""
+        return self._options[mark]
+
+    @property
+    def count(self) -> int:
+        """How many there are; they are numbered from 0."""
+        return len(self._keep)
 
     def within(self, place: Place) -> list[int]:
         """The marks that were made in the lines of a place, those at its very beginning first."""

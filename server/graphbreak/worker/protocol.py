@@ -123,6 +123,8 @@ class Job:
 
     With `edited`, which is this job with other texts, nothing is traced: both are run in eager mode and compared (`Compared`). Where
     `backend` is named, the edited one is also run compiled with that. With `names`, nothing of the user's is run: the answer is `Missing`.
+
+    With `keep` above 0, a job that took Dynamo that many seconds or more stays after its end (`Ended.kept`), to answer `Focus`.
     """
 
     path: str
@@ -144,6 +146,7 @@ class Job:
     backend: str = ""
     names: list[str] = field(default_factory=list)
     device: str = "auto"
+    keep: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -325,7 +328,7 @@ class Denied:
 @dataclass(frozen=True)
 class Ended:
     """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
-    graph of each compile was run. `problem` is a sentence where it could not be run as asked."""
+    graph of each compile was run. `problem` is a sentence where it could not be run as asked. A job that was `kept` waits for `Focus`."""
 
     status: int
     files: list[str]
@@ -333,6 +336,29 @@ class Ended:
     stopped: str = ""
     notes: list[str] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
+    problem: str = ""
+    kept: bool = False
+
+
+@dataclass(frozen=True)
+class Focus:
+    """To a kept job: the file `path`, which it ran as `before`, now reads `after`, and differs only in the body of the function `name`
+    (at `line` in `before`, its decorators included). Trace that function alone, and answer with its breaks and `Focused`."""
+
+    number: int
+    path: str
+    before: str
+    after: str
+    name: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Focused:
+    """Request `number` is done. `reached` says whether the function was called; without that `problem` may say why nothing was traced."""
+
+    number: int
+    reached: bool
     problem: str = ""
 
 
@@ -360,7 +386,7 @@ class Exited:
 
 Message = typing.Union[
     Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained,
-    Failure, Compared, Missing, DeviceSeen, Denied, Ended,
+    Failure, Compared, Missing, DeviceSeen, Denied, Ended, Focus, Focused,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 

@@ -42,7 +42,7 @@ def recorded_call(text: str, module: types.ModuleType, name: str, root: str, dev
         target = torch.compile(target, fullgraph=bool(call.get("fullgraph")), dynamic=call.get("dynamic"))
 
     def make() -> object:
-        with _surroundings(call):
+        with surroundings(call):
             return target(*args, **kwargs)
 
     return make
@@ -86,7 +86,8 @@ def _arguments(function: Any, values: dict[str, Any], bound: bool) -> tuple[list
 
 
 @contextlib.contextmanager
-def _surroundings(call: dict[str, Any]) -> Any:
+def surroundings(call: dict[str, Any]) -> Any:
+    """The modes that a call was recorded in, see `recording.surroundings`."""
     with contextlib.ExitStack() as stack:
         if call.get("inference"):
             stack.enter_context(torch.inference_mode())

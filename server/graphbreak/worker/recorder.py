@@ -42,6 +42,12 @@ class Recorder:
         self._waiting = list(marks)
         self._quiet_seconds, self._quiet_calls = quiet_seconds, quiet_calls
 
+    def speak_for_a_fork(self, send: Callable[[Message], None]) -> None:
+        """This process is a fork of the job's own, made to find something out: what it sends goes this way, and nothing ends it early."""
+        self._send, self._pid = send, os.getpid()
+        self._lock = threading.RLock()
+        self.recording, self._quiet_seconds = True, float("inf")
+
     def send(self, message: Message) -> None:
         """Send a message, from any thread."""
         if os.getpid() == self._pid:
@@ -69,6 +75,10 @@ class Recorder:
         seen = self._marks.get(mark)
         if seen is not None:
             self._waiting = [known for known in self._waiting if not _is_at(known, seen)]
+
+    def has_called(self, mark: int) -> bool:
+        """Whether a mark's code ran."""
+        return mark in self._called
 
     def called(self, mark: int, describe: Callable[[], str]) -> None:
         """Count a call of a compiled callable, and note inputs that were not seen before."""

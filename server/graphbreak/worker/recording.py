@@ -182,7 +182,7 @@ class _Recording:
             call["as"] = "method" if method else one.kind
         call["inputs"] = self._inputs(one, args[1:] if method else args, kwargs, owner is not None)
         call.update(one.options)
-        call.update(_surroundings())
+        call.update(surroundings())
         return call
 
     def _inputs(self, one: _Compiled, args: list[Any], kwargs: dict[str, Any], bound: bool) -> dict[str, Any]:
@@ -223,7 +223,7 @@ class _Recording:
             print(f"graphbreak: what process {os.getpid()} recorded is lost: {error.strerror}", file=sys.stderr)
 
 
-def _surroundings() -> dict[str, Any]:
+def surroundings() -> dict[str, Any]:
     """The modes that a call is made in, as far as they are not the usual ones."""
     found: dict[str, Any] = {}
     if torch.is_inference_mode_enabled():

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from . import compiling, devices, dynamo
+from .keeping import Keeping
 from .listening import LimitHandler, TraceHandler
 from .marks import Marks
 from .protocol import DeviceSeen, Explained, Place
@@ -19,15 +20,16 @@ from .recorder import Recorder
 
 
 class Session:
-    """One recording. `on_enough` is called, inside the user's call, once the program may be ended."""
+    """One recording. `on_enough` is called, inside the user's call, once the program may be ended; `keep` is as in `Job`."""
 
-    def __init__(self, recorder: Recorder, on_enough: Callable[[], None]) -> None:
+    def __init__(self, recorder: Recorder, on_enough: Callable[[], None], keep: float = 0.0) -> None:
         self.marks = Marks(recorder)
         self._recorder = recorder
         self._on_enough = on_enough
         self._on_cuda = False
         disabled: dict[int, Place] = {}
-        handler = TraceHandler(recorder, self.marks, disabled)
+        self.keeping = Keeping(keep)
+        self.trace = handler = TraceHandler(recorder, self.marks, disabled)
         self._undo = [
             dynamo.patch(torch, "compile", functools.partial(compiling.recording_compile, recorder=recorder, marks=self.marks)),
             *(
@@ -58,6 +60,8 @@ class Session:
         if not self._on_cuda and devices.cuda_is_in_use():
             self._on_cuda = True
             self._recorder.send(DeviceSeen("cuda", "cuda"))
+        if self._recorder.recording:
+            self.keeping.note(mark, values)
         if self._recorder.explain and self.marks.is_called(mark, self._recorder.explain):
             self._explain(mark, values)
         if self._recorder.shown_enough:

@@ -1,0 +1,166 @@
+"""What stays of a job after its end: a process that holds the program's objects, and traces single edited functions of it when asked to.
+
+It makes the calls of the compiled callables once more, in eager mode, with only the edited function compiled: so that is given its true
+inputs, wherever they come from, and no more is traced than that. Each request is answered by a fork, so that none leaves anything behind.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import torch
+
+from . import devices, dynamo, protocol, recording
+from .protocol import Focus, Focused, Message
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+    from .session import Session
+
+Functions = dict[str, list[types.FunctionType]]
+"""Functions that are alive, by the file that they are written in."""
+
+_MOST_CALLS = 4
+_DEEPEST = 4
+_SETTLED = 57
+"""The exit status of a fork that has said all that it had to say."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a compiled callable, with the modes that it was made in. `versions` tell whether its tensors were written to since."""
+
+    mark: int
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    modes: dict[str, Any]
+    versions: tuple[int, ...]
+
+
+class Keeping:
+    """Notes the first call of each compiled callable of a job that may be kept: of one that took Dynamo `least` seconds or more (0: of
+    none)."""
+
+    def __init__(self, least: float) -> None:
+        self._least = least
+        self._calls: dict[int, Call] = {}
+
+    def note(self, mark: int, values: Any) -> None:
+        """A compiled callable is being called; `values` are the variables of its wrapper's frame."""
+        if self._least <= 0 or mark in self._calls or len(self._calls) >= _MOST_CALLS:
+            return
+        args, kwargs = tuple(values.get("args", ())), dict(values.get("kwargs", {}))
+        self._calls[mark] = Call(mark, args, kwargs, recording.surroundings(), _versions(args, kwargs))
+
+    def calls(self, seconds: float) -> list[Call]:
+        """The calls that can be made again, once the program is over; `seconds` is how long Dynamo was at work."""
+        if self._least <= 0 or seconds < self._least or sys.platform != "linux":
+            return []
+        if threading.active_count() > 1 or devices.cuda_is_in_use():  # neither survives a fork
+            return []
+        return [call for call in self._calls.values() if call.versions == _versions(call.args, call.kwargs)]
+
+
+def _versions(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, ...]:
+    """How often each tensor among the arguments, or in lists and dictionaries there, was written to."""
+    found: list[int] = []
+
+    def look(value: Any, depth: int) -> None:
+        if isinstance(value, torch.Tensor):
+            found.append(-1 if value.is_inference() else value._version)
+        elif type(value) is dict:
+            look(list(value.values()), depth)
+        elif type(value) in (list, tuple) and depth < _DEEPEST:
+            found.append(len(value))
+            for item in value:
+                look(item, depth + 1)
+
+    look([*args, *kwargs.values()], 0)
+    return tuple(found)
+
+
+def functions_of(root: str) -> Functions:
+    """All functions that are alive and written in a file below a folder."""
+    found: Functions = {}
+    for value in gc.get_objects():
+        if type(value) is types.FunctionType and value.__code__.co_filename.startswith(root + os.sep):
+            found.setdefault(value.__code__.co_filename, []).append(value)
+    return found
+
+
+def serve(session: Session, recorder: Recorder, calls: list[Call], root: str, line: socket.socket) -> NoReturn:
+    """Answer the requests that come on the job's line until that is closed."""
+    dynamo.reset()
+    functions = functions_of(root)
+    gc.collect()
+    gc.freeze()
+    while (message := _receive(line)) is not None:
+        if isinstance(message, Focus):
+            _answer(session, recorder, calls, functions, message, line)
+    os._exit(0)
+
+
+def _receive(line: socket.socket) -> Message | None:
+    header = line.recv(protocol.HEADER.size, socket.MSG_WAITALL)
+    if len(header) < protocol.HEADER.size:
+        return None
+    return protocol.unpack(line.recv(protocol.HEADER.unpack(header)[0], socket.MSG_WAITALL))
+
+
+def _answer(session: Session, recorder: Recorder, calls: list[Call], functions: Functions, asked: Focus, line: socket.socket) -> None:
+    """Fork, and pass on what the fork says."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            from . import focusing
+
+            os.close(read)
+            recorder.speak_for_a_fork(lambda message: _write(write, protocol.pack(message)))
+            focusing.run(session, recorder, calls, functions, asked)
+            os._exit(_SETTLED)
+        finally:
+            os._exit(70)
+    os.close(write)
+    to_the_end = _relay(read, line)
+    os.close(read)
+    if not to_the_end:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status != _SETTLED:
+        line.sendall(protocol.pack(Focused(asked.number, False, f"its process ended with status {status}")))
+
+
+def _relay(read: int, line: socket.socket) -> bool:
+    """Pass messages on, whole ones only, so that who makes them can be ended at any time. False where the server says something new, or is
+    gone, before they end."""
+    data = bytearray()
+    while True:
+        both: list[Any] = [read, line]
+        ready, _, _ = select.select(both, [], [])
+        if line in ready:
+            return False
+        piece = os.read(read, 1 << 16)
+        if not piece:
+            return True
+        data += piece
+        while len(data) >= protocol.HEADER.size:
+            end = protocol.HEADER.size + protocol.HEADER.unpack(bytes(data[: protocol.HEADER.size]))[0]
+            if len(data) < end:
+                break
+            line.sendall(bytes(data[:end]))
+            del data[:end]
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -60,6 +60,12 @@ def parse_reason(text: str) -> Reason:
     )
 
 
+def traceback_start(text: str) -> int:
+    """Where in the text of a break's record the reason ends and tracebacks begin."""
+    found = _TRACEBACK.search(text, max(text.find("Graph Break Reason: "), 0))
+    return found.start() if found else len(text)
+
+
 def without_addresses(text: str) -> str:
     """The text without object addresses, which differ from run to run."""
     return _ADDRESS.sub("", text)

@@ -66,6 +66,8 @@ class AnalysisRequest:
     """Run the file even where its source shows no mark (a file that the user named)."""
     only: str = ""
     """The name of the one marked function that is asked for: runs that do not show it are left out."""
+    fresh: bool = False
+    """The user asked for it: its programs are run, whatever is known."""
     entries: tuple[Entry, ...] = ()
     """How to run the file, in place of the ways that its project names."""
 

@@ -9,6 +9,7 @@ from lsprotocol import types
 from .. import __version__
 from ..core.requests import Analyser
 from ..tracer.engine import Engine
+from ..tracer.store import Store, default_folder
 from . import (
     code_actions,
     code_lens,
@@ -63,6 +64,11 @@ def create_server(analyser: Analyser | Callable[[], Analyser]) -> GraphbreakServ
     return server
 
 
-def run_stdio(analyser: Analyser | Callable[[], Analyser] = Engine) -> int:
+def editors_engine() -> Engine:
+    """The engine for an editor: what it found before is found again at once."""
+    return Engine(store=Store(default_folder()))
+
+
+def run_stdio(analyser: Analyser | Callable[[], Analyser] = editors_engine) -> int:
     """Serve one editor on stdin and stdout until it is done or gone: the exit status."""
     return stdio.serve_stdio(create_server(analyser))

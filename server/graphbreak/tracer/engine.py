@@ -27,7 +27,9 @@ from .live import Live
 from .once import run_once
 from .prepared import WORKER, CannotStart, NotAllowed, ParentGone, PreparedParent, Ran
 from .project import ProjectReader
+from .reuse import Asked, Reuse, Waiting
 from .rights import Rights, permitted, unconfined, with_wish
+from .store import Store
 
 _T = TypeVar("_T")
 _LAYERS = ("process group", "time limit")
@@ -41,15 +43,20 @@ _UNTRUSTED = "The workspace is not trusted, so nothing in it is run."
 
 
 class Engine:
-    """Answers analyses. `fork` false uses a fresh process per trace, as platforms without fork do."""
+    """Answers analyses. `fork` false uses a fresh process per trace, as platforms without fork do; with a `store`, nothing is run twice."""
 
-    def __init__(self, fork: bool | None = None) -> None:
+    def __init__(self, fork: bool | None = None, store: Store | None = None) -> None:
         self._fork = sys.platform == "linux" and not os.environ.get("GRAPHBREAK_NO_FORK") if fork is None else fork
         self._variables, self._notes = worker_variables(os.environ)
+        self.reuse = self.reusing(store) if store is not None else None
         self._parents: dict[tuple[str, Permissions], asyncio.Task[PreparedParent]] = {}
         self.names: dict[str, dict[str, bool]] = {}
         """For each interpreter the dotted names that were asked for, and whether its torch has them."""
         self._lanes = 0
+
+    def reusing(self, store: Store) -> Reuse:
+        """What answers from a store in this engine's place, where it can."""
+        return Reuse(store, self._variables)
 
     async def analyse(
         self, request: AnalysisRequest, progress: Callable[[str], None], found: Callable[[Report], None] | None = None
@@ -68,9 +75,10 @@ class Engine:
         sources = sources_with({**request.overlay, request.source.path: request.source.text})
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
         projects = ProjectReader((request.root, *request.roots))
-        tracer = _Tracer(self, request, projects, live)
+        waiting = Waiting(progress)
+        tracer = _Tracer(self, request, projects, live, waiting.begin)
         news = live.news if live is not None else None
-        report = with_project(await analyse(request, tracer, interpreter, sources, progress, projects, news), projects)
+        report = with_project(await analyse(request, tracer, interpreter, sources, waiting.say, projects, news), projects)
         report = with_wish(report, tracer.wish)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
 
@@ -131,6 +139,16 @@ class Engine:
             raise NotAllowed(_NO_SANDBOX)
         return policy_for(permissions, self._variables, paths_of(interpreter), WORKER, os.path.expanduser("~"), os.cpu_count() or 1)
 
+    async def answer(self, asked: Asked, rights: Rights, on_message: Callable[[Message], None], begun: Callable[[], None]) -> Ran:
+        """What a job says: what it said before, where it could say nothing else now; else it is run, and `begun` told before. Raises
+        CannotStart and NotAllowed."""
+
+        async def run(on_message: Callable[[Message], None]) -> Ran:
+            begun()
+            return await self.run(asked.job, asked.interpreter, rights, asked.timeout, on_message)
+
+        return await (self.reuse.ran(asked, on_message, run) if self.reuse is not None else run(on_message))
+
     async def run(self, job: Job, interpreter: str, rights: Rights, timeout: float, on_message: Callable[[Message], None]) -> Ran:
         """Run a job, by a fork where that is possible. Raises CannotStart and NotAllowed."""
         if not self._fork:
@@ -168,7 +186,12 @@ class Engine:
         return [results[number] for number in sorted(results)]
 
     async def restart(self) -> None:
-        """Throw the prepared parents away; the next analysis starts afresh, with the environment's torch as it is then."""
+        """Throw the prepared parents and what is kept away; the next analysis starts afresh, with the environment's torch as it is then."""
+        if self.reuse is not None:
+            await self.reuse.begin_anew()
+        await self._end_parents()
+
+    async def _end_parents(self) -> None:
         parents, self._parents = self._parents, {}
         self.names.clear()
         for task in parents.values():
@@ -180,7 +203,9 @@ class Engine:
 
     async def close(self) -> None:
         """End every worker."""
-        await self.restart()
+        if self.reuse is not None:
+            await self.reuse.settled()
+        await self._end_parents()
 
 
 _ASK_SECONDS = 60.0
@@ -189,8 +214,15 @@ _ASK_SECONDS = 60.0
 class _Tracer:
     """The engine as `core.tracing.Tracer`: collects what a job says into a `Run`."""
 
-    def __init__(self, engine: Engine, request: AnalysisRequest, projects: Projects, live: Live | None = None) -> None:
-        self._engine, self._request, self._live = engine, request, live
+    def __init__(
+        self,
+        engine: Engine,
+        request: AnalysisRequest,
+        projects: Projects,
+        live: Live | None = None,
+        begun: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._engine, self._request, self._live, self._begun = engine, request, live, begun
         self._permissions, self.wish = permitted(request.settings.permissions, projects(request.source.path))
         self._unconfined = unconfined(request, sandbox.AVAILABLE)
         self.wish = self._unconfined or self.wish
@@ -212,7 +244,8 @@ class _Tracer:
 
         rights = Rights(self._permissions, tuple(folders_of(job, self._request.roots)))
         try:
-            ran = await self._engine.run(job, interpreter, rights, timeout, keep)
+            asked = Asked(job, interpreter, self._permissions, timeout, self._request.fresh)
+            ran = await self._engine.answer(asked, rights, keep, self._begun)
         except CannotStart as error:
             return Run((), NoEnvironment(str(error)))
         except NotAllowed as error:

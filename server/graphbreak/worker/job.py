@@ -35,7 +35,7 @@ def run(job: Job, send: Callable[[Message], None], line: socket.socket | None = 
 
     Where there is a `line` to the server, requests may come on it after the end (`Job.keep`).
     """
-    from . import devices, keeping, session  # the first import of torch, where the parent has not done it
+    from . import devices, keeping, reading, session  # the first import of torch, where the parent has not done it
 
     devices.prepare(job.device)
     if job.names:
@@ -63,6 +63,8 @@ def run(job: Job, send: Callable[[Message], None], line: socket.socket | None = 
     recording = session.Session(recorder, stop, job.keep if line is not None else 0.0)
     prepare(job)
     denials.Watch(denials.told(), recorder.send).begin()
+    recorder.reading = reading.Reading()
+    recorder.reading.begin()
     if job.device == "cuda" and not devices.cuda_is_there():
         recorder.send(DeviceSeen("cuda", ""))
         leave(0)
@@ -269,6 +271,8 @@ def _finish_program() -> None:
 def _say_the_end(recorder: Recorder, job: Job, status: int, stopped: str, problem: str, kept: bool) -> None:
     """Say that it is over. Whoever does leaves at once: the interpreter's own teardown costs seconds and can hang."""
     files = _workspace_files(job)
+    if recorder.reading is not None:
+        recorder.send(recorder.reading.needed(recorder.traced))
     recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes, dict(recorder.runs), problem, kept))
     for stream in (sys.stdout, sys.stderr):
         try:

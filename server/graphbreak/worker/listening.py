@@ -38,6 +38,7 @@ class TraceHandler(logging.Handler):
         """Dynamo traced a line; what an earlier attempt at the same frame traced no longer counts."""
         if dynamo.in_torch(file):
             return
+        self._recorder.traced.add((file, line))
         known = self._lines.get(compile_id)
         if known is None or known[0] != attempt:
             known = self._lines[compile_id] = (attempt, {})

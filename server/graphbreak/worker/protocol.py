@@ -1,4 +1,4 @@
-"""What crosses the pipe between the server and the worker: the only module that both sides import.
+"""What crosses the pipe between the server and the worker: the only module that both sides import (with `protocol_values` behind it).
 
 A message is one frozen dataclass, sent as a 4-byte length (big-endian) and JSON. Lines are 1-based and columns are
 UTF-8 byte offsets, as Python counts them in code objects; the server converts them.
@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
 import struct
-import types
 import typing
 from dataclasses import dataclass, field
+
+from .protocol_values import ProtocolError as ProtocolError
+from .protocol_values import built
 
 VERSION = 1
 MAX_MESSAGE = 64 * 1024 * 1024
 HEADER = struct.Struct(">I")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
-_LARGEST = 2**53
 CUT_OFF = 119
 """The exit status of a job that finds the pipe to the server closed."""
-
-
-class ProtocolError(Exception):
-    """What arrived is not a message of ours."""
 
 
 def plain_name(name: str) -> str:
@@ -326,6 +322,21 @@ class Denied:
 
 
 @dataclass(frozen=True)
+class Needed:
+    """What a result depends on. `programs` (executed) and `files` (read) have the digest of what each said, or its time and size, or
+    nothing where it was not there; `folders` (listed) and `searched` (for modules) the names in them. `idle` are functions that never ran
+    (file, first line, name); of files in `quoted` the text itself counts; `unseen` says why more counts than is known."""
+
+    programs: dict[str, str]
+    files: dict[str, str]
+    folders: dict[str, list[str]]
+    searched: dict[str, list[str]]
+    idle: list[list[typing.Union[str, int]]]
+    quoted: list[str]
+    unseen: list[str]
+
+
+@dataclass(frozen=True)
 class Ended:
     """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
     graph of each compile was run. `problem` is a sentence where it could not be run as asked. A job that was `kept` waits for `Focus`."""
@@ -386,7 +397,7 @@ class Exited:
 
 Message = typing.Union[
     Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained,
-    Failure, Compared, Missing, DeviceSeen, Denied, Ended, Focus, Focused,
+    Failure, Compared, Missing, DeviceSeen, Denied, Needed, Ended, Focus, Focused,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 
@@ -406,40 +417,8 @@ def unpack(data: bytes) -> Message:
     try:
         name, values = json.loads(data)
         cls = _TYPES[name]
-        return typing.cast(Message, _build(cls, values))
+        return typing.cast(Message, built(cls, values))
     except ProtocolError:
         raise
     except Exception as error:
         raise ProtocolError(f"not a message: {error!r}") from error
-
-
-def _build(cls: type, values: typing.Any) -> typing.Any:
-    hints = typing.get_type_hints(cls)
-    return cls(**{name: _check(hints[name], value) for name, value in values.items()})
-
-
-def _check(hint: typing.Any, value: typing.Any) -> typing.Any:
-    """The value as the type says, or ProtocolError. Covers the types that the messages use."""
-    origin, args = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        if value is None and type(None) in args:
-            return None
-        for option in args:
-            if option is not type(None):
-                try:
-                    return _check(option, value)
-                except ProtocolError:
-                    continue
-    elif origin is list and isinstance(value, list):
-        return [_check(args[0], item) for item in value]
-    elif origin is dict and isinstance(value, dict):
-        return {_check(args[0], key): _check(args[1], item) for key, item in value.items()}
-    elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    elif hint is int and type(value) is int and abs(value) > _LARGEST:
-        raise ProtocolError("a number that is too large")
-    elif dataclasses.is_dataclass(hint) and isinstance(value, dict):
-        return _build(typing.cast(type, hint), value)
-    elif isinstance(hint, type) and type(value) is hint:
-        return value
-    raise ProtocolError(f"{value!r:.80} is not {hint}")

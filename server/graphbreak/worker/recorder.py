@@ -6,8 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from .protocol import CallSeen, KnownMark, MarkSeen, Message
+
+if TYPE_CHECKING:
+    from .reading import Reading
 
 _MOST_INPUTS = 8
 _MOST_DESCRIBED = 64
@@ -27,6 +31,9 @@ class Recorder:
         self.details: list[str] = []
         self.runs: dict[str, int] = {}
         self.notes: list[str] = []
+        self.reading: Reading | None = None
+        self.traced: set[tuple[str, int]] = set()
+        """The lines outside of torch that Dynamo came to, in whatever attempt."""
         self._waiting: list[KnownMark] = []
         self._quiet_seconds = 3.0
         self._quiet_calls = 32

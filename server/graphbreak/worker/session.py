@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import compiling, devices, dynamo
+from . import compiling, devices, dynamo, reading
 from .keeping import Keeping
 from .listening import LimitHandler, TraceHandler
 from .marks import Marks
@@ -119,3 +119,4 @@ def warm_up() -> None:
     finally:
         dynamo.reset()
         session.end()
+    reading.prepare()

@@ -1,0 +1,227 @@
+"""What a program's result depends on: the files and folders that it reads, and which of its functions never ran."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import sys
+import sysconfig
+import threading
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import dynamo, stacks
+from .entering import Entering
+from .patching import patch
+from .protocol import Needed
+
+_MOST_BYTES = 4 * 1024 * 1024
+_MOST_ENTRIES = 5_000
+_MOST = 20_000
+_IMPORTER = "<frozen importlib._bootstrap_external>"
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_DYNAMO = os.path.join(dynamo.TORCH_FOLDER, "_dynamo", "")
+_NOT_FILES = ("/proc/", "/sys/", "/dev/")
+_UNSEEN = {
+    "subprocess.Popen": "started another program", "os.system": "started another program", "os.posix_spawn": "started another program",
+    "os.exec": "became another program", "os.fork": "forked", "os.forkpty": "forked", "socket.connect": "used the network",
+    "socket.sendto": "used the network", "socket.getaddrinfo": "used the network", "socket.gethostbyname": "used the network",
+    "sqlite3.connect": "read a database",
+}  # fmt: skip
+
+_prepared: frozenset[str] = frozenset()
+_sees_runs = False
+
+
+def prepare() -> None:
+    """Remember which modules every program finds imported; called once torch is."""
+    global _prepared, _sees_runs
+    if not _prepared:
+        _prepared, _sees_runs = frozenset(sys.modules), Entering.works()
+
+
+class Reading:
+    """Listens to what a program opens, lists and executes, from `begin` to the end of the process."""
+
+    def __init__(self) -> None:
+        paths = sysconfig.get_paths()
+        places = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {dynamo.TORCH_FOLDER, stacks.FOLDER}
+        self._libraries = tuple(sorted({prefix + os.sep for place in places for prefix in (place, os.path.realpath(place))}))
+        self._files: dict[str, str] = {}
+        self._programs: dict[str, str] = {}
+        self._folders: dict[str, list[str]] = {}
+        self._searched: dict[str, list[str]] = {}
+        self._written: set[str] = set()
+        self._unseen: dict[str, None] = {}
+        self._quoted: set[str] = set()
+        self._entering = Entering()
+        self._busy = threading.local()
+        self._pid = os.getpid()
+        self._events: dict[str, Callable[..., None]] = {
+            "open": self._open,
+            "exec": self._exec,
+            "os.listdir": self._list,
+            "os.scandir": self._list,
+            "os.mkdir": lambda path, *rest: self._written.add(_absolute(path)),
+            "os.rename": lambda source, target, *rest: self._written.add(_absolute(target)),
+            "code.__new__": self._new_code,
+            "ctypes.dlopen": self._load,
+        }
+        self._events.update((event, self._beyond(what)) for event, what in _UNSEEN.items())
+
+    def begin(self) -> None:
+        """Listen from now on."""
+        sys.addaudithook(self._hear)
+        patch(inspect, "findsource", self._quoting)
+
+    def needed(self, traced: Iterable[tuple[str, int]]) -> Needed:
+        """All of it. `traced` are the places (file, line) that Dynamo came to without running them."""
+        self._busy.now = True
+        self._add_modules()
+        self._add_search_path()
+        crowded = len(self._files) + len(self._programs) > _MOST
+        return Needed(
+            programs=dict(self._programs),
+            files={path: state for path, state in self._files.items() if path not in self._written},
+            folders=self._folders,
+            searched=self._searched,
+            idle=self._entering.idle(set(traced)) if _sees_runs else [],
+            quoted=sorted(self._quoted),
+            unseen=[*self._unseen, *(["read more files than can be kept"] if crowded else [])],
+        )
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        heed = self._events.get(event)
+        if heed is None or getattr(self._busy, "now", False) or os.getpid() != self._pid:
+            return
+        self._busy.now = True
+        try:
+            heed(*arguments)
+        except Exception as error:  # the program must not notice that somebody listens
+            self._unseen.setdefault(f"did something that was not understood ({event}: {type(error).__name__})")
+        finally:
+            self._busy.now = False
+
+    def _beyond(self, what: str) -> Callable[..., None]:
+        return lambda *arguments: self._unseen.setdefault(what)
+
+    def _open(self, path: Any, mode: Any, flags: Any) -> None:
+        if isinstance(path, int):
+            return
+        file = _absolute(path)
+        writes = any(letter in "wax+" for letter in mode) if isinstance(mode, str) else bool((flags or 0) & _WRITING)
+        if writes and not os.path.exists(file):
+            self._written.add(file)
+        elif not self._passes_by(file) and not self._by_import():
+            self._files.setdefault(file, _state(file))
+
+    def _by_import(self) -> bool:
+        """Whether the import system reads a module, which is executed next, or Python or Dynamo looks for a line to show or to name."""
+        frame: types.FrameType | None = sys._getframe(3)
+        names = (_IMPORTER, stacks.FOLDER)
+        while frame is not None and frame.f_code.co_filename.startswith(names):
+            if frame.f_code.co_name == "get_data":
+                return True
+            frame = frame.f_back
+        while frame is not None and frame.f_code.co_filename.endswith("tokenize.py"):
+            frame = frame.f_back
+        return frame is not None and (frame.f_code.co_filename.endswith("linecache.py") or frame.f_code.co_filename.startswith(_DYNAMO))
+
+    def _exec(self, code: Any) -> None:
+        if not isinstance(code, types.CodeType) or code.co_name != "<module>" or not os.path.isabs(code.co_filename):
+            return
+        if not self._passes_by(code.co_filename):
+            self._programs.setdefault(code.co_filename, _state(code.co_filename))
+            self._entering.watch(code)
+
+    def _new_code(self, code: Any, file: Any, name: Any, *rest: Any) -> None:
+        """Code made of other code runs in its place."""
+        self._entering.entered(str(file), str(name))
+
+    def _list(self, path: Any = None) -> None:
+        if isinstance(path, int):
+            self._unseen.setdefault("listed a folder by its descriptor")
+            return
+        folder = _absolute(os.curdir if path is None else path)
+        if not self._passes_by(os.path.join(folder, "")) and folder not in self._written:
+            searching = sys._getframe(2).f_code.co_filename == _IMPORTER
+            (self._searched if searching else self._folders).setdefault(folder, self._entries(folder))
+
+    def _entries(self, folder: str) -> list[str]:
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            return []
+        if len(names) > _MOST_ENTRIES:
+            self._unseen.setdefault("listed a very large folder")
+        return names[:_MOST_ENTRIES]
+
+    def _load(self, name: Any) -> None:
+        if isinstance(name, str) and os.path.isabs(name) and not self._passes_by(name):
+            self._files.setdefault(name, _stamp(name))
+
+    def _quoting(self, real: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def findsource(value: Any) -> Any:
+            self._quote(value)
+            return real(value)
+
+        return findsource
+
+    def _quote(self, value: Any) -> None:
+        """The program, or a library for it, reads the text of a function: its comments may count."""
+        try:
+            file = inspect.getsourcefile(value)
+        except TypeError:
+            return
+        if file and not self._passes_by(_absolute(file)):
+            self._quoted.add(_absolute(file))
+
+    def _passes_by(self, file: str) -> bool:
+        """Whether a file is a library's, and so is looked at as a whole, or none at all."""
+        return file.startswith(self._libraries) or file.startswith(_NOT_FILES)
+
+    def _add_modules(self) -> None:
+        """Those that the job imported beyond what every program finds: of libraries their stamp, of others what is no executed text."""
+        for name, module in list(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if name in _prepared or not isinstance(file, str) or not os.path.isabs(file):
+                continue
+            if file.startswith(self._libraries):
+                self._files.setdefault(file, "" if file.startswith(stacks.FOLDER) else _stamp(file))
+            elif file not in self._programs:
+                self._files.setdefault(file, _state(file))
+        for file in [file for file in self._files if file.startswith(stacks.FOLDER)]:
+            del self._files[file]
+
+    def _add_search_path(self) -> None:
+        """Folders that were already known to the import system are not listed again."""
+        for folder in [folder for folder in sys.path if os.path.isdir(folder)]:
+            place = _absolute(folder)
+            if not self._passes_by(os.path.join(place, "")):
+                self._searched.setdefault(place, self._entries(place))
+
+
+def _absolute(path: Any) -> str:
+    return os.path.abspath(os.fsdecode(path))
+
+
+def _state(file: str) -> str:
+    """A short name of what a file says now; nothing where there is none that can be read."""
+    try:
+        if os.path.getsize(file) > _MOST_BYTES:
+            return _stamp(file)
+        with open(file, "rb") as stream:
+            return hashlib.blake2b(stream.read(), digest_size=16).hexdigest()
+    except (OSError, ValueError):
+        return ""
+
+
+def _stamp(file: str) -> str:
+    """When a file was changed, and its size, for those that are too large or too many to be read."""
+    try:
+        found = os.stat(file)
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_mtime_ns} {found.st_size}"

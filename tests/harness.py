@@ -104,6 +104,10 @@ class Harness:
         )
         return self.submit(self.engine.try_fix(request, before, diagnostic, fix)).result(timeout * 3)
 
+    def request(self, path: Path, text: str) -> AnalysisRequest:
+        """What `analyse` asks the engine for a text of a file."""
+        return self._request(path, text, None, None, Settings(interpreter=INTERPRETER), True)
+
     def _request(
         self, path: Path, text: str | None, root: Path | None, overlay: Mapping[Path, str] | None, settings: Settings, run_unmarked: bool
     ) -> AnalysisRequest:

@@ -78,8 +78,8 @@ class Analyser(Protocol):
     async def analyse(
         self, request: AnalysisRequest, progress: Callable[[str], None], found: Callable[[Report], None] | None = None
     ) -> Report:
-        """The report of one file; `progress` hears a short sentence at each step, and `found` provisional reports of a program that takes
-        its time. Never raises for what user code does."""
+        """The report of one file; `progress` hears a short sentence when something is run, and `found` provisional reports of a program
+        that takes its time. Never raises for what user code does."""
 
     async def try_fix(
         self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()

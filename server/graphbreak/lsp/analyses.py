@@ -17,6 +17,7 @@ from ..core.source import SourceFile
 from ..tracer.files import read_source
 from .folders import folder_of, folder_uris
 from .moving import caught_up
+from .progress import Bar
 from .runs import Run
 
 if TYPE_CHECKING:
@@ -38,14 +39,20 @@ class Analyses:
         source = await self._source(run.path)
         if source is None:
             return
-        bar = None if run.background else session.progress.begin(f"Graphbreak: {os.path.basename(run.path)}", run.cancel)
+        begun, bar = False, None
+
+        def say(sentence: str) -> None:
+            """Something is run, so it takes time; that is shown from now on."""
+            nonlocal begun, bar
+            if not begun:
+                begun, bar = True, self._begin(run)
+            if bar is not None:
+                bar.say(sentence)
+
         session.trials.pause()
-        session.extension.status(run.path, "tracing")
-        self._tell_lenses(run.path)
         state, message = "idle", ""
         try:
             request = self.request(source, unmarked=run.unmarked, only=run.only)
-            say = bar.say if bar is not None else lambda sentence: None
             report = await self._analyser.analyse(request, say, lambda seen: self._found(run, seen))
             if not run.cancelled:
                 self._accept(run, request, report)
@@ -58,6 +65,12 @@ class Analyses:
             session.results.ended(run.path)
             session.extension.status(run.path, state, message)
             self._tell_lenses(run.path)
+
+    def _begin(self, run: Run) -> Bar | None:
+        """Show that a document is being traced, with a bar where somebody waits for it."""
+        self._session.extension.status(run.path, "tracing")
+        self._tell_lenses(run.path)
+        return None if run.background else self._session.progress.begin(f"Graphbreak: {os.path.basename(run.path)}", run.cancel)
 
     async def explain(self, path: str, name: str, details: list[str]) -> Explanation:
         """PyTorch's own report on a function of a file. What goes wrong is a sentence in it."""
@@ -94,7 +107,7 @@ class Analyses:
         return document.program if document is not None else await asyncio.to_thread(read_source, path)
 
     def request(self, source: SourceFile, *, unmarked: bool = False, only: str = "") -> AnalysisRequest:
-        """What the engine is given for a file."""
+        """What the engine is given for a file; what the user asked for (`unmarked`) is run whatever is known."""
         session = self._session
         document = session.documents.get(source.path)
         folders = list(folder_uris(self._server.workspace))
@@ -108,6 +121,7 @@ class Analyses:
             overlay=session.documents.overlay(),
             version=None if document is None else document.version,
             run_unmarked=unmarked or session.entries.is_entry(source.path),
+            fresh=unmarked,
             only=only,
         )
 

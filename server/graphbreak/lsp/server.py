@@ -66,7 +66,8 @@ def create_server(analyser: Analyser | Callable[[], Analyser]) -> GraphbreakServ
 
 def editors_engine() -> Engine:
     """The engine for an editor: what it found before is found again at once."""
-    return Engine(store=Store(default_folder()))
+    folder = default_folder()
+    return Engine(store=Store(folder) if folder is not None else None)
 
 
 def run_stdio(analyser: Analyser | Callable[[], Analyser] = editors_engine) -> int:

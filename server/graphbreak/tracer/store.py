@@ -24,7 +24,8 @@ _LEFT_OVER_SECONDS = 600.0
 
 
 def default_folder() -> Path | None:
-    """Where the runs of this user are kept: the folder that GRAPHBREAK_CACHE names (none if it is empty), else one of the user's caches."""
+    """Where the runs of this user are kept: the folder that GRAPHBREAK_CACHE names (if it is empty, nothing is kept), else one of the
+    user's caches."""
     named = os.environ.get("GRAPHBREAK_CACHE")
     if named is not None:
         return Path(named).absolute() if named else None

@@ -36,6 +36,10 @@ RETURNS = {
         "with torch.no_grad():\n    if «x.any()»:\n        return -x\n    return x",
         "with torch.no_grad():\n    return torch.where(x.any(), -x, x)",
     ),
+    "a value that has no gradient": (
+        "with torch.no_grad():\n    y = x * 2\nif «x.any()»:\n    return x.sin()\nreturn y",
+        "with torch.no_grad():\n    y = x * 2\nreturn torch.where(x.any(), x.sin(), y)",
+    ),
 }
 
 
@@ -46,7 +50,7 @@ def test_returns_are_joined(name: str, newline: str) -> None:
     wanted = in_function(after).replace("\n", newline)
     assert fixed(in_function(before), "branch", newline=newline) == (
         wanted,
-        name not in ("the condition's name is given anew", "in a block"),
+        name not in ("the condition's name is given anew", "in a block", "a value that has no gradient"),
     )
     tabs = fixed(in_function(before).replace("    ", "\t"), "branch", newline=newline)
     assert tabs is not None

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..core.findings import Diagnostic, Fix, Kind
+from .array_operator import array_operator
 from .assert_async import assert_async
 from .assert_tensor import assert_tensor
 from .bind_disabled import bind_disabled
@@ -31,6 +32,7 @@ from .guard_output import guard_output
 from .hoisted_value import hoisted_value
 from .ignore import ignore
 from .ignored_labels import ignored_labels
+from .index_loop import index_loop
 from .keep_mask import keep_mask
 from .keep_tensor import keep_tensor
 from .masked_reduction import masked_reduction
@@ -94,6 +96,7 @@ FIXERS = (
     Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
+    Row("shape", index_loop, _BROKEN, _SELECTS),
     Row("shape setting", capture_shapes, _BROKEN, _SELECTS),
     Row("named setting", named_setting, _BROKEN, frozenset(SETTINGS)),
     Row("unasked", remove_break_call, _BROKEN | {Kind.INTENDED}),
@@ -102,6 +105,7 @@ FIXERS = (
     Row("dynamic dimension", dynamic_dimension, _RECOMPILED),
     Row("dynamic attribute", dynamic_attribute, _RECOMPILED),
     Row("operator", custom_operator, _BROKEN),
+    Row("operator", array_operator, _BROKEN),
     Row("disable", disable_helper, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),

@@ -12,15 +12,13 @@ from .branches import Branch, is_fresh, is_written_to
 from .conditions import Condition, condition_of
 from .extraction import is_written
 from .names import fresh
-from .operations import is_cheap
-from .syntax import Place, dotted, first_line, last_line, own_nodes
+from .operations import is_cheap, is_grad_mode, may_switch_gradients
+from .syntax import Place, first_line, last_line, own_nodes
 from .tokens import line_tokens
 from .values import Value, alike, value_of
 
 _MOST_NAMES = 4
 _WIDTH = 110
-_GRAD_MODES = frozenset({"no_grad", "inference_mode", "set_grad_enabled", "enable_grad"})
-_HARMLESS_SCOPES = frozenset({"autocast", "record_function", "profile", "device", "stream"})
 
 
 class Unfit(Exception):
@@ -77,9 +75,8 @@ def may_lose_gradients(branch: Branch) -> bool:
     and what `where` makes of it does not."""
     inside = branch.place.chain[branch.place.chain.index(branch.function) :]
     managers = [item.context_expr for node in inside if isinstance(node, (ast.With, ast.AsyncWith)) for item in node.items]
-    calls = [*managers, *getattr(branch.function, "decorator_list", ())]
-    names = [dotted(call.func if isinstance(call, ast.Call) else call).rpartition(".")[2] for call in calls]
-    return any(name in _GRAD_MODES or (index < len(managers) and name not in _HARMLESS_SCOPES) for index, name in enumerate(names))
+    decorators = getattr(branch.function, "decorator_list", ())
+    return any(map(may_switch_gradients, managers)) or any(map(is_grad_mode, decorators))
 
 
 def side(branch: Branch, node: ast.expr) -> Item:

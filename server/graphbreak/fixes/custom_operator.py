@@ -31,7 +31,7 @@ from dataclasses import replace
 
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
-from ..core.source import Edit, Span
+from ..core.source import Edit, SourceFile, Span
 from . import regions
 from .disable_helper import is_plain_function
 from .edits import finished, indent_unit, insertion, torch_name
@@ -94,24 +94,30 @@ def _edits(place: Place, function: ast.FunctionDef, torch: str) -> list[Edit] | 
     rest = [argument for argument in arguments.args if argument not in tensors]
     if not tensors or any(argument.annotation is None or dotted(argument.annotation) not in _SIMPLE for argument in rest):
         return None
-    stem = source.path.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
-    stem = stem if stem.isidentifier() and stem != "aten" else "local"
     newline, unit, line = source.newline, indent_unit(function, source), last_line(function) + 1
     first = len(arguments.args) - len(arguments.defaults)
     defaults = ["", *(f"={source.slice(node_span(source, value))}" for value in arguments.defaults)]
     names = ", ".join(argument.arg + defaults[max(0, i - first + 1)] for i, argument in enumerate(arguments.args))
     fake = f"@{function.name}.register_fake{newline}def _({names}):{newline}{unit}return {torch}.empty_like({tensors[0].arg}){newline}"
     opening = newline if line >= len(source.lines) else ""
-    edits = [insertion(function.lineno - 1, f'@{torch}.library.custom_op("{stem}::{function.name}", mutates_args=()){newline}')]
+    edits = [
+        insertion(function.lineno - 1, f'@{torch}.library.custom_op("{library_name(source)}::{function.name}", mutates_args=()){newline}')
+    ]
     edits += [_behind(place, argument, f": {torch}.Tensor") for argument in tensors if argument.annotation is None]
     if function.returns is None:
         edits.append(_arrow(place, function, torch))
-    return [_rewritten(place, function, edits), insertion(line, f"{opening}{newline}{newline}{fake}")]
+    return [rewritten(source, function, edits), insertion(line, f"{opening}{newline}{newline}{fake}")]
 
 
-def _rewritten(place: Place, function: ast.FunctionDef, edits: list[Edit]) -> Edit:
+def library_name(source: SourceFile) -> str:
+    """What comes before `::` in the names of a file's operators."""
+    stem = source.path.replace("\\", "/").rpartition("/")[2].removesuffix(".py")
+    return stem if stem.isidentifier() and stem != "aten" else "local"
+
+
+def rewritten(source: SourceFile, function: ast.FunctionDef, edits: list[Edit]) -> Edit:
     """The whole helper as one edit: what it computes is no part of the graph any more, which the trial has to know."""
-    source, span = place.source, node_span(place.source, function)
+    span = node_span(source, function)
     text = source.apply(edits).text
     return Edit(span, text[source.offset(span.start) : len(text) - (len(source.text) - source.offset(span.end))])
 

@@ -72,6 +72,8 @@ HEAVY = frozenset(
 CHEAP = STEADY | BOUNDED | STEEP | ROUNDING | PAIRED | COMPARED | TESTED | REDUCED | COUNTED | SHAPED
 _PLAIN = frozenset({"len", "abs", "float", "int", "bool", "min", "max", "sum", "isinstance", "tuple", "list", "getattr", "range", "round"})
 _MODULES = frozenset({"torch", "th", "F", "nn.functional", "torch.nn.functional", "functional"})
+_GRAD_MODES = frozenset({"no_grad", "inference_mode", "set_grad_enabled", "enable_grad"})
+_HARMLESS_SCOPES = frozenset({"autocast", "record_function", "profile", "device", "stream"})
 _NO_TENSORS = frozenset(
     {"math", "np", "numpy", "os", "sys", "time", "random", "torch", "logger", "logging", "warnings", "copy", "itertools"}
 )
@@ -98,6 +100,20 @@ def is_pure(node: ast.expr, allowed: Callable[[ast.Call], bool]) -> bool:
         if isinstance(part, ast.Call) and not allowed(part):
             return False
     return True
+
+
+def is_grad_mode(node: ast.expr) -> bool:
+    """Whether a decorator or context manager is one of torch's that switch gradients off or on."""
+    return _last_name(node) in _GRAD_MODES
+
+
+def may_switch_gradients(manager: ast.expr) -> bool:
+    """Whether a context manager may do that: all but a few that are known not to."""
+    return _last_name(manager) not in _HARMLESS_SCOPES
+
+
+def _last_name(node: ast.expr) -> str:
+    return dotted(node.func if isinstance(node, ast.Call) else node).rpartition(".")[2]
 
 
 def is_cheap_call(call: ast.Call) -> bool:

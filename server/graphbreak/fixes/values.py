@@ -12,7 +12,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from .operations import BOUNDED, COMPARED, COUNTED, PAIRED, REDUCED, ROUNDING, STEADY, STEEP, TESTED, operation
+from .operations import BOUNDED, COMPARED, COUNTED, PAIRED, REDUCED, ROUNDING, STEADY, STEEP, TESTED, may_switch_gradients, operation
 from .syntax import Function, dotted, own_nodes
 
 _LINEAR = (ast.Add, ast.Sub)
@@ -129,12 +129,16 @@ def facts_of(function: Function, given: Facts) -> Facts:
 
 
 def with_known(facts: Facts, function: Function, branch: ast.AST) -> Facts:
-    """The facts with the values of the names that are assigned once, the assignments inside the branch itself left out."""
+    """The facts with the values of the names that are assigned once, the assignments inside the branch itself left out.
+
+    What is assigned where gradients may be switched off is not looked into: it has no slope though its parts have.
+    """
     inside = {id(node) for node in ast.walk(branch) if isinstance(node, ast.expr)}
     values = _assigned(function)
     outside = {name: [v for v in found if v is None or id(getattr(v, "right", v)) not in inside] for name, found in values.items()}
     parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    once = {name: found[0] for name, found in outside.items() if len(found) == 1 and name not in parameters}
+    scoped = _assigned_under_scopes(function)
+    once = {name: found[0] for name, found in outside.items() if len(found) == 1 and name not in parameters | scoped}
     known = dict(facts.known)
     for _ in range(4):
         facts = replace(facts, known=known)
@@ -143,6 +147,14 @@ def with_known(facts: Facts, function: Function, branch: ast.AST) -> Facts:
             if value is not None and name not in value.shape | value.kind | value.leaves and not _mentions(value) & set(values):
                 known = {**known, name: replace(value, number=None)}
     return replace(facts, known=known)
+
+
+def _assigned_under_scopes(function: Function) -> set[str]:
+    """The names that a function assigns inside a `with` that may switch gradients off."""
+    scopes = [node for node in own_nodes(function) if isinstance(node, (ast.With, ast.AsyncWith))]
+    switching = [scope for scope in scopes if any(may_switch_gradients(item.context_expr) for item in scope.items)]
+    parts = (part for scope in switching for part in ast.walk(scope))
+    return {part.id for part in parts if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load)}
 
 
 def _mentions(value: Value) -> set[str]:

@@ -62,7 +62,7 @@ def _compared(asked: Job, edited: Job, folder: str) -> Compared:
             printed = _printed_difference(first, second, numbers=False)
     if not _first_stable(found, unstable) and asked.backend:
         compiled = _observed(replace(edited, backend=asked.backend), os.path.join(folder, "compiled"), first.limit)
-        found = {key: f"compiled with {asked.backend}, {text}" for key, text in _differences(first, compiled).items()}
+        found = {key: f"compiled with {asked.backend}, {text}" for key, text in _differences(first, compiled, compiled=True).items()}
     difference = _first_stable(found, unstable)
     if not difference and any(note != "end.pt" for note, _ in unstable):
         return Compared(None, not printed, first.calls, "the program gives other values in each run")
@@ -101,8 +101,8 @@ class _Observed:
             return ""
 
 
-def _differences(first: _Observed, second: _Observed) -> dict[Key, str]:
-    """What the second run did otherwise, in words, by where it shows."""
+def _differences(first: _Observed, second: _Observed, compiled: bool = False) -> dict[Key, str]:
+    """What the second run did otherwise, in words, by where it shows. `compiled` says that it may leave out what is for eager mode only."""
     if second.died:
         return {("", ""): f"the edited program {second.died}"}
     found: dict[Key, str] = {}
@@ -111,6 +111,8 @@ def _differences(first: _Observed, second: _Observed) -> dict[Key, str]:
         before, after = first.note(name), second.note(name)
         if before is None or after is None:
             return {**found, (name, ""): f"{first.calls} calls were made before and {second.calls} now"}
+        if compiled:
+            _leave_out_lone_leaves(before, after)
         where = f" in call {number + 1} of `{before['name']}`"
         found.update(((name, key), text + where) for key, text in _note_differences(before, after))
     before, after = first.note("end.pt"), second.note("end.pt")
@@ -119,6 +121,15 @@ def _differences(first: _Observed, second: _Observed) -> dict[Key, str]:
     elif before is not None and after is not None:
         found.update((("end.pt", key), f"{text} at the end of the program") for key, text in _note_differences(before, after))
     return found
+
+
+def _leave_out_lone_leaves(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Drop the gradients that only the first run has of tensors that are no parameters: made to need one in eager mode only."""
+    one, other = before.get("its gradients"), after.get("its gradients")
+    if one and other and one[0] == other[0] == "parts":
+        there = {key for key, _ in other[3]}
+        kept = [[key, value] for key, value in one[3] if key in there or not key.startswith(observing.PLAIN_LEAF)]
+        before["its gradients"] = [*one[:2], len(kept), kept]
 
 
 def _note_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -28,6 +28,8 @@ from .recorder import Recorder
 from .snapshots import Plain, snapshot, without_addresses
 
 MOST_CALLS = 64
+PLAIN_LEAF = "a tensor"
+"""How the gradient is called of a tensor that is no parameter: it may be one that the call itself made, and nobody holds."""
 _WITH_GRADIENTS = 4
 _MOST_NODES = 100_000
 _MOST_BYTES = 512 * 1024 * 1024
@@ -238,7 +240,8 @@ def _by_what_they_hold(leaves: list[torch.Tensor], grads: list[torch.Tensor]) ->
     for leaf, grad in zip(leaves, grads):
         if bool(grad.count_nonzero()):  # an unused one may be met in one program only
             held = leaf.detach().double()
-            key = f"a parameter of shape {list(leaf.shape)} and sum {float(held.sum()):.4g}, {float((held * held).sum()):.4g}"
+            kind = "a parameter" if isinstance(leaf, torch.nn.Parameter) else PLAIN_LEAF
+            key = f"{kind} of shape {list(leaf.shape)} and sum {float(held.sum()):.4g}, {float((held * held).sum()):.4g}"
             groups[key] = groups[key] + grad if key in groups else grad
     return [[key, snapshot(groups[key])] for key in sorted(groups)]
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
@@ -135,6 +136,17 @@ class Harness:
             if self._mark in variables and not zombie:
                 found.append(int(folder.name))
         return found
+
+    def wait_for_the_end_of_jobs(self, seconds: float) -> None:
+        """Wait until nothing runs but what the engine keeps ready: its parents and their spares. Fails where something else stays."""
+        give_up = time.monotonic() + seconds
+        while len(self.processes()) != self.kept_ready() and time.monotonic() < give_up:
+            time.sleep(0.02)
+        assert len(self.processes()) == self.kept_ready(), "only what is kept ready may be left"
+
+    def kept_ready(self) -> int:
+        """How many processes the engine keeps ready at this moment, as far as it knows."""
+        return sum(1 + parent.has_spare for parent in self.engine.prepared)
 
     def close(self) -> None:
         """End the engine with its workers and its loop."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,14 +87,7 @@ def test_a_hostile_program_does_no_harm(harness: Harness, tmp_path: Path, canary
     assert {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == files
     canary.assert_unharmed()
     assert_print_example(harness.analyse(tmp_path / "next.py", PRINT))
-    assert_only_parents_are_left(harness)
-
-
-def assert_only_parents_are_left(harness: Harness) -> None:
-    give_up = time.monotonic() + 10
-    while len(harness.processes()) > len(harness.engine.prepared) and time.monotonic() < give_up:
-        time.sleep(0.02)
-    assert len(harness.processes()) == len(harness.engine.prepared)
+    harness.wait_for_the_end_of_jobs(10)
 
 
 def test_there_are_enough_of_them() -> None:

@@ -51,7 +51,7 @@ class Line:
 
 def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], single: bool, least: int) -> int:
     """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for. A `single` program is one
-    job, any other one starts a process for each job."""
+    job, any other one starts a process for each job, from the order to show something until that to tidy up."""
     wake, wake_end = os.pipe()
     for descriptor in (wake, wake_end):
         os.set_blocking(descriptor, False)
@@ -60,8 +60,8 @@ def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     listening = [line.descriptor, wake]
+    busy = single
     while True:
-        busy = single or bool(children(program))
         ready, _, _ = select.select(listening, [], [], _TICK if busy else _IDLE_TICK)
         if wake in ready:
             _drain(wake)
@@ -73,6 +73,7 @@ def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], 
             if order is None:
                 listening.remove(line.descriptor)  # the server has let go of it, and ends the program by its own line
             else:
+                busy = single or "show" in order or (busy and "tidy" not in order)
                 obey(order)
                 line.tell(done=order)
         if busy:

@@ -16,7 +16,7 @@ from ..core.tracing import RunEnd, TimedOut, WorkerDied
 from ..sandbox.policy import Policy
 from ..sandbox.start import Sandboxed, start
 from ..worker import protocol
-from ..worker.protocol import Exited, Fork, Hello, Job, Kill, Message
+from ..worker.protocol import Exited, Fork, Hello, Job, Kill, Message, Spare
 from .connection import Tail, read_run, version_problem
 
 WORKER = str(Path(__file__).parent.parent / "worker" / "__main__.py")
@@ -75,6 +75,8 @@ class PreparedParent:
         self._program: Sandboxed | None = None
         self._lost = False
         self.hello: Hello | None = None
+        self.has_spare = False
+        """Whether a process is ready ahead of the next job."""
 
     @property
     def alive(self) -> bool:
@@ -145,6 +147,8 @@ class PreparedParent:
                 message = protocol.unpack(data[protocol.HEADER.size :])
             except protocol.ProtocolError:
                 break  # it is not ours any more
+            if isinstance(message, Spare):
+                self.has_spare = message.ready
             waiting = self._exits.get(message.job) if isinstance(message, Exited) else None
             if isinstance(message, Exited) and waiting is not None and not waiting.done():
                 waiting.set_result(message.status)

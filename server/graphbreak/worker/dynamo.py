@@ -42,6 +42,19 @@ def reset() -> None:
     torch._dynamo.reset()
 
 
+def forget() -> None:
+    """Have Dynamo be as it is in a fresh process: nothing compiled, nothing counted."""
+    reset()
+    utils = torch._dynamo.utils
+    clear = getattr(utils, "clear_compilation_metrics", None)
+    if callable(clear):
+        clear()
+    for owner, name in ((utils, "counters"), (getattr(torch._logging, "structured", None), "INTERN_TABLE")):
+        table = getattr(owner, name, None)
+        if isinstance(table, dict):
+            table.clear()
+
+
 def disable_owners() -> tuple[Any, ...]:
     """Where a program finds `disable`."""
     return (torch.compiler, torch._dynamo)

@@ -395,9 +395,16 @@ class Exited:
     status: int
 
 
+@dataclass(frozen=True)
+class Spare:
+    """From the prepared parent: whether a process is ready ahead of the next job."""
+
+    ready: bool
+
+
 Message = typing.Union[
-    Fork, Kill, Exited, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit, Explained,
-    Failure, Compared, Missing, DeviceSeen, Denied, Needed, Ended, Focus, Focused,
+    Fork, Kill, Exited, Spare, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit,
+    Explained, Failure, Compared, Missing, DeviceSeen, Denied, Needed, Ended, Focus, Focused,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from . import compiling, devices, dynamo, reading
+from . import compiling, devices, dynamo
 from .keeping import Keeping
 from .listening import LimitHandler, TraceHandler
 from .marks import Marks
@@ -109,14 +109,3 @@ class Session:
         finally:
             self._recorder.recording = recording
         return "returns"
-
-
-def warm_up() -> None:
-    """Compile something small, so that the first real trace pays for no imports; nothing of it stays behind."""
-    session = Session(Recorder(lambda message: None), lambda: None)
-    try:
-        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
-    finally:
-        dynamo.reset()
-        session.end()
-    reading.prepare()

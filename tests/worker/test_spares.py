@@ -102,7 +102,11 @@ def said(answer: tuple[Ran, list[Message]]) -> list[Any]:
     ran, messages = answer
     words = json.dumps([dataclasses.asdict(message) for message in messages])
     words = re.sub(r'"seconds": [\d.e-]+|0x[0-9a-f]+', "-", words)
-    return [re.sub(r'  File \\"[^"]*/worker/parent\.py.*?(?=  File )', "", words), ran.output, type(ran.end).__name__]
+    return [
+        re.sub(r'  File \\"[^"]*/worker/parent\.py.*?(?=  File )', "", words),
+        re.sub(r"(?m)^W.*?\] ", "", ran.output),
+        type(ran.end).__name__,
+    ]
 
 
 def differences(found: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:

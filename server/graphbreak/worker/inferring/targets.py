@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from ..marks import Marks
-from ..protocol import Guess
+from ..protocol import Guess, Place
 from .building import Builder
 from .reading import tree_of
 from .values import Argument, Made, Text, Value
@@ -41,11 +42,16 @@ def target_of(guess: Guess, module: types.ModuleType, marks: Marks) -> Target:
     """The target of a mark. Raises Unreachable."""
     tree = tree_of(guess.mark.file)
     finder = _Finder(guess, Builder(module.__dict__, tree), tree)
-    for mark in marks.within(guess.mark):
+    for mark in marks.within(_called_at(guess)):
         found = finder.compiled(marks.target(mark), marks.compiled(mark))
         if found is not None:
             return found
     return finder.not_compiled_yet()
+
+
+def _called_at(guess: Guess) -> Place:
+    """The lines at which Python says that a mark is made: a decorator is called at its own, before Python 3.11 at that of the `def`."""
+    return replace(guess.mark, end_line=guess.line) if guess.decorated and sys.version_info < (3, 11) else guess.mark
 
 
 class _Finder:

@@ -141,8 +141,12 @@ class Program:
 
 def workspaces(folder: Path, names: frozenset[str] = frozenset()) -> list[Program]:
     """Write the workspaces of all models (or of those named) under a folder. Raises `RuntimeError` where transformers is not installed."""
-    library = _library()
-    return [_workspace(model, folder / model.name, library) for model in MODELS if not names or model.name in names]
+    return [write(model, folder / model.name) for model in MODELS if not names or model.name in names]
+
+
+def write(model: Model, root: Path) -> Program:
+    """Write the workspace of one model. Raises `RuntimeError` where transformers is not installed."""
+    return _workspace(model, root, _library())
 
 
 def _library() -> Path:

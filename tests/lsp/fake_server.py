@@ -82,6 +82,9 @@ class FakeAnalyser:
             await self._wait()
         return report_of(request)
 
+    async def foresee(self, request: AnalysisRequest, found: Callable[[Report], None]) -> None:
+        """Nothing is foreseen."""
+
     async def try_fix(
         self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()
     ) -> Trial:

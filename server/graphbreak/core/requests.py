@@ -70,6 +70,8 @@ class AnalysisRequest:
     """The user asked for it: its programs are run, whatever is known."""
     entries: tuple[Entry, ...] = ()
     """How to run the file, in place of the ways that its project names."""
+    keep: bool = False
+    """Edits are likely to follow: be ready to say of them soon what they break."""
 
 
 class Analyser(Protocol):
@@ -80,6 +82,10 @@ class Analyser(Protocol):
     ) -> Report:
         """The report of one file; `progress` hears a short sentence when something is run, and `found` provisional reports of a program
         that takes its time. Never raises for what user code does."""
+
+    async def foresee(self, request: AnalysisRequest, found: Callable[[Report], None]) -> None:
+        """If the texts differ from those last analysed (with `keep`) in one function that was only a part of what was compiled, trace that
+        by itself and tell `found` what it breaks, provisionally. Cancelling the task ends it."""
 
     async def try_fix(
         self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()

@@ -51,8 +51,10 @@ class Analyses:
 
         session.trials.pause()
         state, message = "idle", ""
+        foreseeing = None
         try:
             request = self.request(source, unmarked=run.unmarked, only=run.only)
+            foreseeing = asyncio.create_task(self._foresee(run, request))
             report = await self._analyser.analyse(request, say, lambda seen: self._found(run, seen))
             if not run.cancelled:
                 self._accept(run, request, report)
@@ -60,6 +62,8 @@ class Analyses:
             state, message = "failed", f"Graphbreak failed on {run.path}: {error}"
             session.notices.log("".join(traceback.format_exception(error)), types.MessageType.Error)
         finally:
+            if foreseeing is not None:
+                foreseeing.cancel()
             if bar is not None:
                 bar.end()
             session.results.ended(run.path)
@@ -123,6 +127,7 @@ class Analyses:
             run_unmarked=unmarked or session.entries.is_entry(source.path),
             fresh=unmarked,
             only=only,
+            keep=not session.workspace_trace.goes_on,
         )
 
     def _tell_lenses(self, path: str) -> None:
@@ -136,6 +141,20 @@ class Analyses:
         if not run.cancelled:
             session.results.put(run.path, self._moved(run, seen))
             session.publisher.now()
+
+    async def _foresee(self, run: Run, request: AnalysisRequest) -> None:
+        """Show what an edited function by itself says, while the whole is traced. If that cannot be found out, the whole will tell."""
+        session = self._session
+
+        def show(seen: Report) -> None:
+            if not run.cancelled:
+                session.results.foresee(run.path, self._moved(run, seen))
+                session.publisher.now()
+
+        try:
+            await self._analyser.foresee(request, show)
+        except Exception as error:
+            session.notices.log("".join(traceback.format_exception(error)), types.MessageType.Error)
 
     def _moved(self, run: Run, report: Report) -> Report:
         """The report, brought to the texts that there are now."""

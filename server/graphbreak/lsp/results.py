@@ -65,6 +65,14 @@ class Results:
         self._files[entry] = _files(report)
         self.refresh()
 
+    def foresee(self, entry: str, report: Report) -> None:
+        """What an edited function by itself says is shown beside all that is known, until the run that goes on has a whole report."""
+        if entry in self._reports:
+            self._before[entry] = beside(self._before.get(entry) or self._reports[entry], report)
+            self._reports[entry] = beside(self._reports[entry], report)
+            self._files[entry] = _files(self._reports[entry])
+            self.refresh()
+
     def ended(self, entry: str) -> None:
         """A run is over. If no report came of it, what it had shown stays with what was known before, until the next one."""
         self._before.pop(entry, None)

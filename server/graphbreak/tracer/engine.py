@@ -14,6 +14,7 @@ from ..core.analysis import analyse
 from ..core.explained import Explanation, explain
 from ..core.findings import Diagnostic, Environment, Fix, Report
 from ..core.fixall import Choice, FixAll
+from ..core.foreseen import Whole
 from ..core.project import Projects, with_project
 from ..core.requests import AnalysisRequest, Permissions
 from ..core.tracing import NoEnvironment, Refused, Run
@@ -23,6 +24,8 @@ from ..sandbox.policy import Policy, policy_for
 from ..worker.protocol import Compared, DeviceSeen, Hello, Job, Message, Missing
 from .environment import choose_interpreter, paths_of, worker_variables
 from .files import folders_of, sources_with
+from .focusing import LEAST, Focusing
+from .kept import KeptJob
 from .live import Live
 from .once import run_once
 from .prepared import WORKER, CannotStart, NotAllowed, ParentGone, PreparedParent, Ran
@@ -53,6 +56,7 @@ class Engine:
         self.names: dict[str, dict[str, bool]] = {}
         """For each interpreter the dotted names that were asked for, and whether its torch has them."""
         self._lanes = 0
+        self.focusing = Focusing()
 
     def reusing(self, store: Store) -> Reuse:
         """What answers from a store in this engine's place, where it can."""
@@ -76,11 +80,24 @@ class Engine:
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
         projects = ProjectReader((request.root, *request.roots))
         waiting = Waiting(progress)
-        tracer = _Tracer(self, request, projects, live, waiting.begin)
+        tracer = _Tracer(self, request, projects, live, waiting.begin, keep=request.keep)
         news = live.news if live is not None else None
-        report = with_project(await analyse(request, tracer, interpreter, sources, waiting.say, projects, news), projects)
+        try:
+            report = with_project(await analyse(request, tracer, interpreter, sources, waiting.say, projects, news), projects)
+            if tracer.kept is not None:
+                job, run = tracer.kept
+                tracer.kept = None
+                self.focusing.keep(job, Whole(request, run, report))
+        finally:
+            if tracer.kept is not None:
+                self.focusing.end(tracer.kept[0])
         report = with_wish(report, tracer.wish)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
+
+    async def foresee(self, request: AnalysisRequest, found: Callable[[Report], None]) -> None:
+        """If one function was edited since the last analysis, tell what it breaks before the whole is traced again."""
+        sources = sources_with({**request.overlay, request.source.path: request.source.text})
+        await self.focusing.focus(request, sources, ProjectReader((request.root, *request.roots)), found)
 
     async def try_fix(
         self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()
@@ -88,7 +105,7 @@ class Engine:
         """Apply a fix to a copy, trace it again and compare what it computes. Cancelling the task ends what runs for it."""
 
         async def analyse(edited: AnalysisRequest) -> Report:
-            return await self.analyse(edited, lambda sentence: None)
+            return await self.analyse(replace(edited, keep=False), lambda sentence: None)
 
         return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job), others)
 
@@ -192,6 +209,7 @@ class Engine:
         await self._end_parents()
 
     async def _end_parents(self) -> None:
+        await self.focusing.close()
         parents, self._parents = self._parents, {}
         self.names.clear()
         for task in parents.values():
@@ -221,8 +239,11 @@ class _Tracer:
         projects: Projects,
         live: Live | None = None,
         begun: Callable[[], None] = lambda: None,
+        keep: bool = False,
     ) -> None:
-        self._engine, self._request, self._live, self._begun = engine, request, live, begun
+        self._engine, self._request, self._live, self._begun, self._keep = engine, request, live, begun, keep
+        self.kept: tuple[KeptJob, Run] | None = None
+        """A job that stays after its end, for whoever takes it out of here, and what it said."""
         self._permissions, self.wish = permitted(request.settings.permissions, projects(request.source.path))
         self._unconfined = unconfined(request, sandbox.AVAILABLE)
         self.wish = self._unconfined or self.wish
@@ -234,6 +255,7 @@ class _Tracer:
         if self._unconfined is not None:
             return Run((), Refused(_UNCONFIRMED))
         messages: list[Message] = []
+        job = replace(job, keep=LEAST if self._keep and job.honour_fullgraph else 0.0)
 
         def keep(message: Message) -> None:
             if not isinstance(message, Hello):
@@ -261,7 +283,12 @@ class _Tracer:
             if device.used != device.asked
         )
         environment = Environment(hello.python, hello.torch, used, (*(ran.layers or (_NOT_SANDBOXED,)), *_LAYERS), notes)
-        return Run(tuple(messages), ran.end, environment, tuple(hello.library_folders), hello.torch_folder, ran.output)
+        run = Run(tuple(messages), ran.end, environment, tuple(hello.library_folders), hello.torch_folder, ran.output)
+        if ran.kept is not None:
+            if self.kept is not None:
+                self._engine.focusing.end(self.kept[0])
+            self.kept = (ran.kept, run)
+        return run
 
     async def together(self, works: Sequence[Callable[[], Awaitable[_T]]]) -> list[_T]:
         return await self._engine.together(works)

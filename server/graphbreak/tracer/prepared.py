@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.tracing import RunEnd, TimedOut, WorkerDied
+from ..core.tracing import Finished, RunEnd, TimedOut, WorkerDied
 from ..sandbox.policy import Policy
 from ..sandbox.start import Sandboxed, start
 from ..worker import protocol
 from ..worker.protocol import Exited, Fork, Hello, Job, Kill, Message, Spare
 from .connection import Tail, read_run, version_problem
+from .kept import KeptJob
 
 WORKER = str(Path(__file__).parent.parent / "worker" / "__main__.py")
 _STARTUP_SECONDS = 300.0
@@ -39,12 +40,14 @@ class ParentGone(Exception):
 
 @dataclass(frozen=True)
 class Ran:
-    """A job that was run: what the worker is, the layers of the sandbox around it, how it ended, and the tail of what it printed."""
+    """A job that was run: what the worker is, the layers of the sandbox around it, how it ended, and the tail of what it printed; and the
+    job itself where it stays after its end, which whoever has this has to close."""
 
     hello: Hello
     layers: tuple[str, ...]
     end: RunEnd
     output: str
+    kept: KeptJob | None = None
 
 
 def greeting(interpreter: str, message: Message) -> Hello:
@@ -70,6 +73,8 @@ class PreparedParent:
         self._policy = policy
         self._numbers = itertools.count(1)
         self._exits: dict[int, asyncio.Future[int]] = {}
+        self._busy = 0
+        """How many jobs run, without those that are only kept."""
         self._noise = Tail()
         self._tasks: list[asyncio.Task[None]] = []
         self._program: Sandboxed | None = None
@@ -165,13 +170,23 @@ class PreparedParent:
         number = next(self._numbers)
         gone = self._exits[number] = asyncio.get_running_loop().create_future()
         output = Tail()
-        self._program.memory_end = "" if len(self._exits) == 1 else self._program.memory_end
+        self._program.memory_end = "" if not self._busy else self._program.memory_end
+        self._busy += 1
         try:
             await self._program.show(needed)
             reader, writer, follow = await self._fork(number, output)
         except BaseException:
             del self._exits[number]
+            self._busy -= 1
             raise
+
+        async def leave() -> None:
+            await self._end(number, gone)
+            writer.close()
+            await asyncio.wait([follow], timeout=0.2)
+            follow.cancel()
+
+        kept = False
         try:
             writer.write(protocol.pack(job))
             end = await self._talk(reader, gone, timeout, on_message)
@@ -179,19 +194,36 @@ class PreparedParent:
                 await asyncio.wait([gone], timeout=_LAST_WORDS_SECONDS)
                 status = gone.result() if gone.done() else protocol.CUT_OFF  # it may live on, unheard
                 end = WorkerDied(status, self._program.memory_end if status == -signal.SIGKILL else "")
+            kept = job.keep > 0 and isinstance(end, Finished) and end.ended.kept
         finally:
-            self._kill(number)
-            await asyncio.wait([gone], timeout=5)
-            if not gone.done():  # the parent does not get to it any more, so that all of its processes have to go
-                self._lost = True
-                self._program.process.kill()
-            del self._exits[number]
-            writer.close()
-            await asyncio.wait([follow], timeout=0.2)
-            follow.cancel()
-            if not self._exits:
-                await self._program.tidy()
-        return Ran(self.hello, self._program.layers, end, output.text)
+            if not kept:
+                await leave()
+            await self._rest()
+        stays = KeptJob(reader, writer, leave, lambda busy: self._show(needed) if busy else self._rest()) if kept else None
+        return Ran(self.hello, self._program.layers, end, output.text, stays)
+
+    async def _show(self, needed: Sequence[str]) -> None:
+        """A job that was kept has something to do."""
+        assert self._program is not None
+        self._busy += 1
+        await self._program.show(needed)
+
+    async def _rest(self) -> None:
+        """A job has nothing to do any more."""
+        assert self._program is not None
+        self._busy -= 1
+        if not self._busy:
+            await self._program.tidy()
+
+    async def _end(self, number: int, gone: asyncio.Future[int]) -> None:
+        """End a job."""
+        assert self._program is not None
+        self._kill(number)
+        await asyncio.wait([gone], timeout=5)
+        if not gone.done():  # the parent does not get to it any more, so that all of its processes have to go
+            self._lost = True
+            self._program.process.kill()
+        del self._exits[number]
 
     async def _fork(self, number: int, output: Tail) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Task[None]]:
         ours, theirs = socket.socketpair()

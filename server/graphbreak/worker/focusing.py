@@ -47,7 +47,7 @@ def run(session: Session, recorder: Recorder, calls: list[Call], functions: Func
         for function in targets:
             own.compile(function, code, call.mark)
         _make(session.marks, call)
-    recorder.send(Focused(asked.number, any(map(recorder.has_called, own.marks))))
+    recorder.send(Focused(asked.number, own.called))
 
 
 def _exchange(
@@ -119,10 +119,12 @@ class _Own:
     def __init__(self, marks: Marks) -> None:
         self._marks = marks
         self.marks: set[int] = set()
+        self.called = False
 
     def is_another(self, frame: types.FrameType) -> bool:
         """Whether a frame is that of a compiled callable of the program's own."""
         mark = self._marks.of_frame(frame)
+        self.called = self.called or mark in self.marks
         return mark is not None and mark not in self.marks
 
     def compile(self, function: types.FunctionType, code: types.CodeType, as_in: int) -> None:

@@ -83,10 +83,6 @@ class Recorder:
         if seen is not None:
             self._waiting = [known for known in self._waiting if not _is_at(known, seen)]
 
-    def has_called(self, mark: int) -> bool:
-        """Whether a mark's code ran."""
-        return mark in self._called
-
     def called(self, mark: int, describe: Callable[[], str]) -> None:
         """Count a call of a compiled callable, and note inputs that were not seen before."""
         self.reached(mark)

@@ -77,6 +77,8 @@ def hover_markdown(diagnostic: Diagnostic, page_summary: str = "", *, told: bool
     title |= {Kind.INTENDED: "Intended graph break", Kind.RAISED: "Raised", Kind.RECOMPILE: "Recompiled", Kind.NOT_ANALYSED: "Not analysed"}
     title |= {Kind.UNUSED_IGNORE: "Unused ignore"}
     parts = [f"**{title[diagnostic.kind]}** `{diagnostic.code}`"]
+    if diagnostic.provisional:
+        parts.append("*Provisional*: only the edited function was traced so far; the trace of the whole confirms or corrects this.")
     text = _in_full(diagnostic)
     if not told or text.rstrip(".") != diagnostic.message.rstrip("."):
         parts.append(escaped(text))

@@ -207,6 +207,8 @@ class Diagnostic:
 
     guessed: bool = False
     """Only inputs that were guessed showed it."""
+    provisional: bool = False
+    """Only an edited function by itself showed it, see `foreseen`: the trace of the whole confirms or corrects it."""
 
     @property
     def is_shown(self) -> bool:

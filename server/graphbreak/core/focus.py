@@ -59,17 +59,15 @@ def _in_one_body(before: SourceFile, after: SourceFile) -> Edited | None:
 
 
 def _at(source: SourceFile, start: Position, end: Position) -> tuple[str, ast.FunctionDef | ast.AsyncFunctionDef] | None:
-    """The outermost function whose body holds a part of the text, with its qualified name."""
+    """The outermost function that holds a part of the text, without its decorators, and its qualified name."""
     tree = tree_of(source)
     nodes: list[ast.AST] = [tree] if tree is not None else []
     names: list[str] = []
     while nodes:
         node = nodes.pop()
         if isinstance(node, _Function):
-            first = node.body[0]
-            begin = Position(first.lineno - 1, source.column(first.lineno - 1, first.col_offset))
-            last = Position((node.end_lineno or 0) - 1, len(source.line((node.end_lineno or 0) - 1)))
-            return (".".join([*names, node.name]), node) if begin <= start and end <= last else None
+            begins, ends = Position(node.lineno - 1, 0), Position((node.end_lineno or 0) - 1, len(source.line((node.end_lineno or 0) - 1)))
+            return (".".join([*names, node.name]), node) if begins <= start and end <= ends else None
         names += [node.name] if isinstance(node, ast.ClassDef) else []
         nodes = [child for child in ast.iter_child_nodes(node) if _holds(child, start.line, end.line)]
         if len(nodes) > 1:

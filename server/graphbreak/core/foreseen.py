@@ -78,4 +78,4 @@ def _numbers(row: FunctionResult, marks: Iterable[MarkSeen]) -> frozenset[int]:
 
 def _as_foreseen(diagnostic: Diagnostic, edited: Edited) -> Diagnostic:
     message = f"Provisional, `{edited.name}` was traced by itself: {diagnostic.message}"
-    return replace(diagnostic, message=message, cost=None)
+    return replace(diagnostic, message=message, cost=None, provisional=True)

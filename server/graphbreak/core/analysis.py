@@ -51,12 +51,12 @@ async def analyse(
         progress(f"running {planned.entry.text if planned.entry else path.rpartition('/')[2]} ({planned.source})")
         listener = seen.listener(number, lambda run: _placed(request, planned, run, sources))
         run = await _trace(request, planned, tracer, interpreter, listener, honour_fullgraph=True)
-        part = first = understand(request, planned, run, sources)
+        part = first = await tracer.aside(partial(understand, request, planned, run, sources))
         if any(record.error for record in run.of(BreakSeen)):
             progress("looking for further breaks behind the one that fullgraph=True stopped at")
             listener = seen.listener(number, lambda run: with_further(first, _placed(request, planned, run, sources)))
             again = await _trace(request, planned, tracer, interpreter, listener, honour_fullgraph=False)
-            part = with_further(first, understand(request, planned, again, sources))
+            part = with_further(first, await tracer.aside(partial(understand, request, planned, again, sources)))
         seen.ended(number, part)
         return part
 
@@ -78,13 +78,16 @@ async def analyse(
             request = replace(request, settings=replace(request.settings, timeout=min(request.settings.timeout, _IMPORT_SECONDS)))
         parts.append(await run_planned(len(parts), plan_guesses(request.source, left)))
         combine(parts)
-    report, context = whole_report(request, marks, parts, sources, projects)
+    report, context = await tracer.aside(partial(whole_report, request, marks, parts, sources, projects))
     return await _with_fixes(report, context, tracer, interpreter, settings.file)
 
 
 async def _with_fixes(report: Report, context: FixContext, tracer: Tracer, interpreter: str, settings_file: str) -> Report:
     """The report with the fixes that this torch has what they need for."""
-    offered = [alternatives(diagnostic, context) if diagnostic.path != settings_file else [] for diagnostic in report.diagnostics]
+    offered = [
+        await tracer.aside(partial(alternatives, diagnostic, context)) if diagnostic.path != settings_file else []
+        for diagnostic in report.diagnostics
+    ]
     names = frozenset(name for fixes in offered for fix in fixes for name in fix.needs)
     missing = await tracer.missing(names, interpreter) if names else frozenset()
     pairs = zip(report.diagnostics, offered)

@@ -18,7 +18,8 @@ from typing import Any
 
 from .findings import Diagnostic, Kind
 from .ignores import NO_GB_ID
-from .places import node_span, tree_of
+from .nodes import tree_of
+from .places import node_span
 from .source import Position, SourceFile
 
 VERSION = 1

@@ -11,7 +11,7 @@ from enum import Enum
 from .arguments import UNKNOWN
 from .comments import read_comments
 from .marks import Mark, Marks, find_marks
-from .places import tree_of
+from .nodes import tree_of
 from .recovery import parse
 from .source import Edit, Position, SourceFile, Span
 from .suggest import suggest

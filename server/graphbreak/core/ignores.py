@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from .comments import Ignore
 from .findings import Diagnostic, Kind
-from .places import Sources, tree_of
+from .nodes import tree_of
+from .places import Sources
 from .source import SourceFile
 
 NO_GB_ID = "graph-break"

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import ast
-import warnings
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable
 
 from ..worker.protocol import Place
 from .guesses import blamed_node, call_line, calling_node, nodes_of
+from .nodes import Definition, definitions_of, nodes_on, tree_of
 from .source import Position, SourceFile, Span
 
 Sources = Callable[[str], "SourceFile | None"]
-_Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
-@lru_cache(maxsize=64)
-def tree_of(source: SourceFile) -> ast.Module | None:
-    """The syntax tree of a file, or None where it does not parse."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not our output
-            return ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def node_span(source: SourceFile, node: ast.AST) -> Span:
@@ -117,21 +104,11 @@ def _head_end(node: ast.stmt) -> int:
     return max(node.lineno, begins - 1)
 
 
-def nodes_on(source: SourceFile, line: int) -> Iterator[ast.expr | ast.stmt]:
-    """The expressions and statements that have a part on a 0-based line."""
-    tree = tree_of(source)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.expr, ast.stmt)) and node.lineno - 1 <= line <= (node.end_lineno or node.lineno) - 1:
-            yield node
-
-
-def definition_at(source: SourceFile | None, name: str, line: int) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
+def definition_at(source: SourceFile | None, name: str, line: int) -> Definition | None:
     """The innermost definition called `name` (the last part of a qualified name) whose text, decorators included, holds a 0-based line."""
-    tree = tree_of(source) if source is not None else None
-    last = name.rpartition(".")[2]
     best = None
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, _Definition) and node.name == last and _first_line(node) - 1 <= line <= (node.end_lineno or 0) - 1:
+    for node in definitions_of(source, name.rpartition(".")[2]) if source is not None else ():
+        if _first_line(node) - 1 <= line <= (node.end_lineno or 0) - 1:
             best = node if best is None or node.lineno > best.lineno else best
     return best
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from .imports import Import, ImportGraph, imports_in
 from .marks import find_marks
-from .places import tree_of
+from .nodes import tree_of
 from .source import SourceFile
 
 MOST = 3

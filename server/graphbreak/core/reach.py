@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..worker.protocol import BreakSeen, Failure, FrameCompiled, GraphSeen
-from .places import tree_of
+from .nodes import tree_of
 from .source import SourceFile
 from .tracing import Finished, Run
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from ..worker.protocol import LimitHit, Place, Recompiled, plain_name
 from .findings import Cost, Diagnostic, Kind, Related, Severity
 from .functions import Traced, mark_span
-from .places import Sources, definition_line, name_span, node_span, nodes_on, span_of
+from .nodes import nodes_on
+from .places import Sources, definition_line, name_span, node_span, span_of
 from .source import Span
 from .tracing import Finished, Run
 from .workspace import Workspace

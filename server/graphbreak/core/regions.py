@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from ..worker.protocol import BreakSeen, FrameCompiled, GraphSeen, plain_name
 from .causes import Cause
 from .findings import Graph, Operation, Region
-from .places import Sources, definition_at, tree_of
+from .nodes import functions_in
+from .places import Sources, definition_at
 from .source import SourceFile
 from .tracing import Run
 from .workspace import Workspace
@@ -84,12 +85,10 @@ def _regions(path: str, source: SourceFile, lines: _Lines) -> Iterator[Region]:
     lost = [definition_at(source, name, line - 1) for name, line in lines.lost]
     lost_lines = {node.lineno for node in lost if node is not None}
     touched = set(lines.graphs) | lines.eager | lost_lines
-    tree = tree_of(source)
-    for function in ast.walk(tree) if tree is not None else ():
-        if isinstance(function, _Function):
-            own = list(_statements(function))
-            if function.lineno in lost_lines or any(touched.intersection(range(first, last + 1)) for first, last in own):
-                yield from _merged(path, [(first, last, *_state(first, last, lines, function.lineno in lost_lines)) for first, last in own])
+    for function in functions_in(source):
+        own = list(_statements(function))
+        if function.lineno in lost_lines or any(touched.intersection(range(first, last + 1)) for first, last in own):
+            yield from _merged(path, [(first, last, *_state(first, last, lines, function.lineno in lost_lines)) for first, last in own])
 
 
 def _statements(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, int]]:

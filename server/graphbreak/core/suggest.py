@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from .arguments import UNKNOWN, arguments
 from .comments import WORD
 from .marks import Mark, Marks
+from .nodes import tree_of
 from .parameters import filled
-from .places import tree_of
 from .recovery import parse
 from .source import SourceFile
 

@@ -79,5 +79,8 @@ class Tracer(Protocol):
         """Run the job under the interpreter, for at most `timeout` seconds; `on_message` hears messages as they come, the worker's greeting
         first."""
 
+    async def aside(self, work: Callable[[], _M]) -> _M:
+        """The result of a work that takes its time, done where nothing waits for it."""
+
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
         """Those of some dotted names that the interpreter's torch does not have; all of them where that cannot be found out."""

@@ -22,7 +22,8 @@ import re
 from dataclasses import replace
 
 from ..core.findings import Diagnostic, Fix, Safety
-from ..core.places import node_span, tree_of
+from ..core.nodes import tree_of
+from ..core.places import node_span
 from ..core.source import Edit, SourceFile
 from .edits import finished, torch_name
 from .extraction import Unmovable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..core.findings import Fix, Safety
-from ..core.places import tree_of
+from ..core.nodes import parses, tree_of
 from ..core.source import Edit, Position, SourceFile, Span
 from .names import module_binders
 from .syntax import first_line, last_line
@@ -115,7 +115,7 @@ def finished(title: str, source: SourceFile, edits: tuple[Edit, ...], safety: Sa
     for edit in edits:
         joined[edit.span] = joined.get(edit.span, "") + edit.text
     merged = tuple(Edit(span, text) for span, text in sorted(joined.items()))
-    return Fix(title, safety, {source.path: merged}) if tree_of(source.apply(merged)) is not None else None
+    return Fix(title, safety, {source.path: merged}) if parses(source.apply(merged)) else None
 
 
 def shortened(text: str, limit: int = 40) -> str:

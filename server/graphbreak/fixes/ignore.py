@@ -21,7 +21,7 @@ import ast
 import re
 
 from ..core.findings import Diagnostic, Fix, Kind, Safety
-from ..core.places import tree_of
+from ..core.nodes import tree_of
 from ..core.source import Edit, Position, SourceFile, Span
 from .edits import indentation, insertion
 from .model import FixContext

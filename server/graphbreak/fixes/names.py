@@ -31,7 +31,17 @@ def local_names(source: SourceFile, function: Function) -> frozenset[str] | None
 
 def module_binders(module: ast.Module, name: str) -> list[ast.stmt]:
     """The statements of the module's top level that bind a name (in any depth of `if` and `try`, not in functions)."""
-    return [statement for statement in module.body if name in _bound_by(statement)]
+    return [module.body[number] for number in _bindings(module).get(name, ())]
+
+
+@lru_cache(maxsize=8)
+def _bindings(module: ast.Module) -> dict[str, list[int]]:
+    """For each name that the top level of a module binds the numbers of the statements that do."""
+    found: dict[str, list[int]] = {}
+    for number, statement in enumerate(module.body):
+        for name in _bound_by(statement):
+            found.setdefault(name, []).append(number)
+    return found
 
 
 def is_rebound(source: SourceFile, name: str) -> bool:

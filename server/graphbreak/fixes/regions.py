@@ -9,7 +9,7 @@ import ast
 import re
 
 from ..core.findings import Diagnostic, Effect, Kind, Severity, StackFrame
-from ..core.places import tree_of
+from ..core.nodes import tree_of
 from .model import FixContext
 from .syntax import DEFINITIONS, Function, Place, dotted, first_line, last_line, locate
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 
 from ..core.findings import Diagnostic, Fix, Kind, Safety
-from ..core.places import tree_of
+from ..core.nodes import tree_of
 from ..core.source import Edit, Position, SourceFile, Span
 from .edits import finished
 from .model import FixContext

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from ..core.places import node_span, tree_of
+from ..core.nodes import tree_of
+from ..core.places import node_span
 from ..core.source import Position, SourceFile, Span
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 
 @dataclass
@@ -17,6 +18,11 @@ class LineTokens:
 
 def line_tokens(lines: list[str]) -> LineTokens | None:
     """The strings and comments of some lines of code; None where they cannot be read as Python."""
+    return _line_tokens(tuple(lines))
+
+
+@lru_cache(maxsize=8)
+def _line_tokens(lines: tuple[str, ...]) -> LineTokens | None:
     found = LineTokens()
     opened: list[int] = []
     try:
@@ -35,6 +41,6 @@ def line_tokens(lines: list[str]) -> LineTokens | None:
     return found
 
 
-def _tokens(lines: list[str]) -> Iterator[tokenize.TokenInfo]:
+def _tokens(lines: Sequence[str]) -> Iterator[tokenize.TokenInfo]:
     ended = iter([line + "\n" for line in lines])
     return tokenize.generate_tokens(lambda: next(ended, ""))

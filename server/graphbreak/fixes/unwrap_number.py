@@ -26,7 +26,8 @@ import ast
 from dataclasses import dataclass
 
 from ..core.findings import Diagnostic, Fix, Safety
-from ..core.places import node_span, tree_of
+from ..core.nodes import tree_of
+from ..core.places import node_span
 from ..core.source import Edit, Position, SourceFile, Span
 from .edits import shortened
 from .model import FixContext

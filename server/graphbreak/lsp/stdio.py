@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import gc
 import logging
 import os
 import select
@@ -22,11 +23,15 @@ from .outgoing import Outgoing
 _CHUNK = 1 << 16
 _MOST_CHUNKS = 16
 _LOOK = 1.0
+_TURN = 0.001
+"""Seconds after which a thread that computes lets the one that answers the editor have its turn."""
 
 
 def serve_stdio(server: GraphbreakServer) -> int:
     """Serve the editor on the other side of stdin and stdout until it is done or gone: the exit status."""
     requests, answers = _claim_stdio()
+    sys.setswitchinterval(_TURN)
+    gc.freeze()  # what was imported is never garbage: to look through it takes as long as an answer may
     return asyncio.run(_serve_stdio(server, requests, answers))
 
 

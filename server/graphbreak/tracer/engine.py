@@ -293,6 +293,9 @@ class _Tracer:
     async def together(self, works: Sequence[Callable[[], Awaitable[_T]]]) -> list[_T]:
         return await self._engine.together(works)
 
+    async def aside(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.to_thread(work)
+
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
         known = self._engine.names.setdefault(interpreter, {})
         asked = sorted(name for name in names if name not in known)

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from .places import Sources, tree_of
+from .nodes import tree_of
+from .places import Sources
 from .source import Position, SourceFile
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -12,7 +12,7 @@ _USED = re.compile(
     """,
     re.VERBOSE,
 )
-_IMPORT = re.compile(r"^[^\S\n]*(?:from\b|import\b)[^\n]*(?:\([^)]*\))?", re.MULTILINE)
+_IMPORT = re.compile(r"\b(?:from|import)\b(?:[^\n(]*\([^)]*\)|(?:[^\n\\]|\\.)*)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]\w*")
 
 _STATE_OF_THE_WORLD = frozenset(

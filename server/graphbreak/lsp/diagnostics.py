@@ -123,6 +123,11 @@ class Publisher:
         self.cancel()
         self._timer = asyncio.get_running_loop().call_later(QUIET, self.now)
 
+    def at_once(self) -> None:
+        """Publish what is waiting for a quiet moment: the user saved, and so is not in the middle of something."""
+        if self._timer is not None:
+            self.now()
+
     def now(self, analysed: str = "") -> None:
         """Publish every file whose list, or whose version, is another than the one the editor has.
 

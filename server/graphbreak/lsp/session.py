@@ -128,6 +128,7 @@ class Session:
     def saved(self, path: str) -> None:
         """A file was saved, by this editor or by another program."""
         self._saved[path] = self.documents.revision
+        self.publisher.at_once()
         self.triggers.saved(path)
 
     def saved_at(self, path: str) -> int:

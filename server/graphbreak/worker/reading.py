@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 import sysconfig
+import tempfile
 import threading
 import types
 from collections.abc import Callable, Iterable
@@ -32,14 +33,18 @@ _UNSEEN = {
 }  # fmt: skip
 
 _prepared: frozenset[str] = frozenset()
+_own_places: frozenset[str] = frozenset()
 _sees_runs = False
 
 
 def prepare() -> None:
     """Remember which modules every program finds imported; called once torch is."""
-    global _prepared, _sees_runs
+    global _prepared, _own_places, _sees_runs
     if not _prepared:
         _prepared, _sees_runs = frozenset(sys.modules), Entering.works()
+        given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+        private = os.path.join(tempfile.gettempdir(), "")
+        _own_places = frozenset(place for place in sys.path if place.startswith(private) and place not in given)
 
 
 class Reading:
@@ -196,8 +201,8 @@ class Reading:
             del self._files[file]
 
     def _add_search_path(self) -> None:
-        """Folders that were already known to the import system are not listed again."""
-        for folder in [folder for folder in sys.path if os.path.isdir(folder)]:
+        """Folders that were already known to the import system are not listed again; those that torch made for itself hold nothing else."""
+        for folder in [folder for folder in sys.path if folder not in _own_places and os.path.isdir(folder)]:
             place = _absolute(folder)
             if not self._passes_by(os.path.join(place, "")):
                 self._searched.setdefault(place, self._entries(place))

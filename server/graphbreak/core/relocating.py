@@ -32,7 +32,14 @@ MOVABLE = (MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Re
 """The messages whose every place is known here."""
 
 _OWN_RULES = frozenset({"file", "files", "first_line", "function", "text", "compile_id"})
-_REFERENCE = re.compile(r"""([^\s"']+\.py)(", line |:)(\d+)(?:(, in torch_dynamo_resume_in_\w*?_at_)(\d+))?""")
+_REFERENCE = re.compile(
+    r"""
+    (?:(torch_dynamo_resume_in_\w*?_at_)(\d+)\ \()?    # the part of a function behind a break, which is named for a line
+    ([^\s"'(]+\.py)(",\ line\ |:|\ line\ )(\d+)
+    (?:(,\ in\ torch_dynamo_resume_in_\w*?_at_)(\d+))?
+    """,
+    re.VERBOSE,
+)
 _RESUMED = re.compile(r"(torch_dynamo_resume_in_\w*?_at_)(\d+)")
 
 
@@ -166,8 +173,8 @@ class _Move:
     def _all_are_references(self, text: str) -> bool:
         """Whether a text names files, and parts of functions behind a break, only where it is known how to read it."""
         known = list(_REFERENCE.finditer(text))
-        resumed = sum(found[4] is not None for found in known)
-        files = sum(bool(self._paths(found[1])) for found in known)
+        resumed = sum((found[1] is not None) + (found[6] is not None) for found in known)
+        files = sum(bool(self._paths(found[3])) for found in known)
         return len(_RESUMED.findall(text)) == resumed and len(self._mentions.findall(text)) <= files
 
     def _paths(self, name: str) -> list[str]:
@@ -175,19 +182,19 @@ class _Move:
         return [path for path in self._places if path.endswith(name)]
 
     def _referred(self, found: re.Match[str], strict: bool) -> str:
-        paths = self._paths(found[1])
+        paths = self._paths(found[3])
         if not paths:
             return found[0]
         try:
-            old, new = int(found[3]), self.line(paths[0], int(found[3]))
-            if len(paths) != 1 or not self._same_line(paths[0], old, new):
+            if len(paths) != 1 or not self._same_line(paths[0], int(found[5]), self.line(paths[0], int(found[5]))):
                 raise Moved
-            resumed = f"{found[4]}{self.line(paths[0], int(found[5]))}" if found[4] else ""
+            before, line, after = (None if found[at] is None else self.line(paths[0], int(found[at])) for at in (2, 5, 7))
         except Moved:
             if strict:
                 raise
             return found[0]
-        return f"{found[1]}{found[2]}{new}{resumed}"
+        head, tail = (f"{found[1]}{before} (" if found[1] else ""), (f"{found[6]}{after}" if found[6] else "")
+        return f"{head}{found[3]}{found[4]}{line}{tail}"
 
     def reason(self, text: str) -> str:
         """Of a break's text what stands behind the reason itself (tracebacks) is read by nobody."""

@@ -79,6 +79,7 @@ ALIKE = {
     "a time that is left": (program(last="now = time.time()"), program("pass ", last="now = time.time()")),
     "the same failure": (program(last="raise ValueError('no')"), program("pass ", last="raise ValueError('no')")),
     "a parameter that gets a gradient of zero": (program(result="x * 1"), program(result="torch.where(x > -9, x, y)")),
+    "a whole number of NumPy": (program(result="y, __import__('numpy').int64(3)"), program(result="y, 3")),
     "a condition in the graph": (
         program("y = y + 1 if y.sum() > 0 else y - 1"),
         program("y = torch.cond(y.sum() > 0, lambda y: y + 1, lambda y: y - 1, (y,))"),
@@ -184,6 +185,14 @@ def test_a_compiled_one_is_compared_too(harness: Harness, tmp_path: Path) -> Non
     answer = compared(harness, tmp_path, program(), text, backend="aot_eager")
     assert answer.values is False
     assert answer.reason.startswith("compiled with aot_eager, what it returns holds other values (by up to 1)")
+
+
+def test_a_gradient_that_is_asked_for_in_eager_mode_only(harness: Harness, tmp_path: Path) -> None:
+    before = program("z = y.detach(); z.requires_grad = True", "y + z.sin()")
+    after = before.replace("; z.requires", "\n        if not torch.compiler.is_compiling(): z.requires")
+    assert compared(harness, tmp_path, before, after, backend="aot_eager").values is True
+    lost = before.replace("; z.requires", "\n        y = y.detach() if torch.compiler.is_compiling() else y\n        z.requires")
+    assert compared(harness, tmp_path, before, lost, backend="aot_eager").values is False
 
 
 def test_nothing_is_left(harness: Harness, tmp_path: Path) -> None:

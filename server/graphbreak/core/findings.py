@@ -161,7 +161,8 @@ class Fix:
     `needs` are the dotted names that the edited code uses and that not every torch has (`torch._higher_order_ops.print`); it is offered
     only where the installed torch has them all. `admits` says that it lets more into the graph than the code says (a setting such as
     `capture_scalar_outputs`), so a trial has to compile the graph too. `verified` is None until it was tried.
-    `family` is the row of the table that it comes from.
+    `family` is the row of the table that it comes from. `freed` is the text, beside the edits, whose operations become arithmetic of
+    Python.
     """
 
     title: str
@@ -171,6 +172,7 @@ class Fix:
     admits: bool = False
     verified: Verdict | None = None
     family: str = ""
+    freed: tuple[tuple[str, Span], ...] = ()
 
 
 @dataclass(frozen=True)

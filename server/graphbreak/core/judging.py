@@ -155,9 +155,11 @@ def lost_function(before: Report, after: Report) -> str:
     return ""
 
 
-def lost_operations(before: Report, after: Report, edits: Edits) -> int:
-    """How many operations fewer are captured of the text that the edit left alone."""
-    kept = sum(count for row in before.functions for (path, line), count in _captured(row).items() if not _is_edited(path, line, edits))
+def lost_operations(before: Report, after: Report, edits: Edits, freed: Iterable[tuple[str, Span]] = ()) -> int:
+    """How many operations fewer are captured of the text that the edit left alone, and did not free of them."""
+    free = {(path, line) for path, span in freed for line in range(span.start.line, span.end.line + 1)}
+    lines = ((place, count) for row in before.functions for place, count in _captured(row).items())
+    kept = sum(count for place, count in lines if place not in free and not _is_edited(*place, edits))
     return kept - sum(count for row in after.functions for count in _captured(row).values())
 
 

@@ -118,8 +118,10 @@ def joined(pairs: Sequence[tuple[Diagnostic, Fix]]) -> tuple[list[Diagnostic], F
             edits.update((path, (*edits.get(path, ()), *group)) for path, group in new.items())
             taken.append((diagnostic, fix))
     fixes = [fix for _, fix in taken]
-    title = "; ".join(fix.title for fix in fixes)
-    return [diagnostic for diagnostic, _ in taken], Fix(title, min(f.safety for f in fixes), edits, admits=any(f.admits for f in fixes))
+    title = "; ".join(dict.fromkeys(fix.title for fix in fixes))
+    freed = tuple(place for fix in fixes for place in fix.freed)
+    fix = Fix(title, min(f.safety for f in fixes), edits, admits=any(f.admits for f in fixes), freed=freed)
+    return [diagnostic for diagnostic, _ in taken], fix
 
 
 def _collide(one: Span, other: Span) -> bool:
@@ -206,7 +208,7 @@ def _lost(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, chang
     concerned = [row for row in after.functions if row.name in diagnostic.functions or not diagnostic.functions]
     if concerned and not any(row.graphs for row in concerned):
         return "nothing is compiled"
-    lost = lost_operations(before, after, fix.edits)
+    lost = lost_operations(before, after, fix.edits, fix.freed)
     return f"{lost} operation{'' if lost == 1 else 's'} fewer would be captured" if lost > 0 else ""
 
 

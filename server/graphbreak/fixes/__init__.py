@@ -39,6 +39,7 @@ from .masked_reduction import masked_reduction
 from .masked_store import masked_store
 from .model import FixContext, Fixer
 from .named_setting import SETTINGS, named_setting
+from .plain_number import plain_number
 from .remove_break_call import remove_break_call
 from .remove_disable import remove_disable
 from .remove_ignore import remove_ignore
@@ -78,6 +79,7 @@ FIXERS = (
     Row("remove output", remove_output, _BROKEN),
     Row("copy", copied_value, _BROKEN),
     Row("hoist", hoisted_value, _BROKEN),
+    Row("plain number", plain_number, _BROKEN),
     Row("eager only", eager_statement, _BROKEN),
     Row("eager only", eager_clock, _BROKEN),
     Row("eager scope", eager_scope, _BROKEN),

@@ -16,10 +16,14 @@ _TOLERANCE = {
 """Relative and absolute, by dtype: what `torch.testing` takes for close."""
 _COARSE = (0.1, 1e-2)
 """For floats of one byte."""
+_WHOLE = frozenset({"int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
+"""Types of whole numbers, Python's and NumPy's: who made an equal number does not matter."""
 
 
 def difference(before: Plain, after: Plain, name: str) -> str:
     """How two snapshots of what is called `name` differ, in words; empty where they are alike."""
+    if before[0] == after[0] == "value" and before[1] in _WHOLE and after[1] in _WHOLE and before[2] == after[2]:
+        return ""
     if before[0] != after[0] or before[1] != after[1]:
         return f"{name} is {_named(after)} and was {_named(before)}"
     if before[0] in ("tensor", "array"):

@@ -1,0 +1,70 @@
+"""From an edit that cannot change the trace to the diagnostics in their new places."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from .. import programs
+from ..editor import Editor, TookTooLong
+from ..rows import Row, quartiles
+
+SECONDS = 240
+_LIMIT = 10.0
+_EDITS = ("# a comment\n", "\n", "x_of_nobody = 1  # read by nothing\n", "\n\n", "# another one\n")
+
+
+def measure(pairs: int, folder: Path) -> Iterator[Row]:
+    """A line is put in above the function, and the file is saved: what is published with the save, and that nothing is traced again."""
+    path = folder / "program.py"
+    moved, again = [], []
+    with Editor(folder, folder / "store") as editor:
+        editor.open(path, programs.small(0))
+        editor.traced(path, 0.0)
+        for number in range(max(pairs, 10)):
+            editor.rest(0.3)
+            moved.append(_moved(editor, path, _EDITS[number % len(_EDITS)]))
+            again.append(_is_traced(editor, path))
+    times = sorted(time * 1000 for time in moved)
+    words = f"from the save; {sum(again)} of {len(again)} were traced again"
+    yield Row(
+        "edit that cannot change the trace → diagnostics moved",
+        statistics.median(times),
+        "ms",
+        _LIMIT,
+        len(times),
+        *quartiles(times),
+        words,
+    )
+
+
+def _moved(editor: Editor, path: Path, inserted: str) -> float:
+    """The seconds from the save to diagnostics of the version that was saved, in their new place."""
+    text = path.read_text(encoding="utf-8")
+    line = text.split("\n").index('    print("mid")') + inserted.count("\n")
+    editor.change(path, 1, 0, 0, inserted)
+    head, _, rest = text.partition("\n")
+    path.write_text(f"{head}\n{inserted}{rest}", encoding="utf-8")
+    begin = time.perf_counter()
+    editor.tell("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
+    _, arrived = editor.wait(lambda message: _line_of(message, path) == line, begin)
+    return arrived - begin
+
+
+def _line_of(message: dict[str, object], path: Path) -> int | None:
+    params = message.get("params")
+    if message.get("method") != "textDocument/publishDiagnostics" or not isinstance(params, dict) or params["uri"] != path.as_uri():
+        return None
+    places = [found["range"]["start"]["line"] for found in params["diagnostics"] if found.get("code") == "GB0059"]
+    return places[0] if places else None
+
+
+def _is_traced(editor: Editor, path: Path) -> bool:
+    """Whether a trace ran that had to be waited for: an answer that is known comes at once."""
+    try:
+        took, _ = editor.traced(path, 0.0, timeout=2.0)
+    except TookTooLong:
+        return False
+    return took > 0.05

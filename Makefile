@@ -8,7 +8,7 @@ TORCH ?= 2.8.0
 TOGETHER := tests/parity tests/ranges tests/rules tests/refactors tests/sandbox tests/worker $(wildcard tests/test_*.py)
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench-fixes bench-reach clean
+.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench bench-fixes bench-reach clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -69,6 +69,9 @@ test-torch: install  ## parity, ranges and cases against another torch, and anot
 	@test -x $(WORKER)/bin/python || $(PYTHON) -m venv $(WORKER)
 	@$(WORKER)/bin/python -m pip install --quiet --disable-pip-version-check torch==$(TORCH) numpy
 	@GRAPHBREAK_TEST_PYTHON=$(CURDIR)/$(WORKER)/bin/python $(BIN)/python -m pytest tests/parity tests/ranges tests/test_cases.py
+
+bench: install  ## how fast everything is, as ratios in one run (about 25 minutes on a quiet machine): benchmarks/RESULTS.md
+	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.speed
 
 bench-reach: install  ## how many marked functions that nothing calls are traced, and as truly as with true inputs: benchmarks/reach/RESULTS.md
 	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.reach

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from .source import SourceFile
 
@@ -15,10 +14,13 @@ _WIDE = 64
 """Nodes of more lines than this are not noted at each of them."""
 
 
-@lru_cache(maxsize=64)
+_MOST_FILES, _MOST_TEXT = 64, 1_000_000
+"""How many trees are kept, and of how many characters together: a tree is a hundred times as large as its text."""
+
+
 def tree_of(source: SourceFile) -> ast.Module | None:
     """The syntax tree of a file, or None where it does not parse."""
-    return _parsed(source)
+    return _nodes_of(source).tree
 
 
 def parses(source: SourceFile) -> bool:
@@ -39,6 +41,7 @@ class _Nodes:
     """The expressions and statements of a tree, and its definitions by name, in the order of `ast.walk`."""
 
     def __init__(self, tree: ast.Module | None) -> None:
+        self.tree = tree
         self._nodes: list[ast.expr | ast.stmt] = []
         self._at: dict[int, list[int]] = {}
         self._wide: list[int] = []
@@ -73,9 +76,20 @@ def _lines(node: ast.expr | ast.stmt) -> range:
     return range(node.lineno - 1, node.end_lineno or node.lineno)
 
 
-@lru_cache(maxsize=64)
+_KNOWN: dict[tuple[str, str], _Nodes] = {}
+
+
 def _nodes_of(source: SourceFile) -> _Nodes:
-    return _Nodes(tree_of(source))
+    """The same object each time as long as it is kept, whichever thread asks: nodes are told apart by identity."""
+    key = (source.path, source.text)
+    found = _KNOWN.get(key)
+    if found is None:
+        found = _KNOWN.setdefault(key, _Nodes(_parsed(source)))
+        for old in list(_KNOWN)[:-1]:
+            if len(_KNOWN) <= _MOST_FILES and sum(len(text) for _, text in list(_KNOWN)) <= _MOST_TEXT:
+                break
+            _KNOWN.pop(old, None)
+    return found
 
 
 def nodes_on(source: SourceFile, line: int) -> Iterator[ast.expr | ast.stmt]:

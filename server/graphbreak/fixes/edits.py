@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from ..core.findings import Fix, Safety
 from ..core.nodes import parses, tree_of
@@ -115,7 +116,41 @@ def finished(title: str, source: SourceFile, edits: tuple[Edit, ...], safety: Sa
     for edit in edits:
         joined[edit.span] = joined.get(edit.span, "") + edit.text
     merged = tuple(Edit(span, text) for span, text in sorted(joined.items()))
-    return Fix(title, safety, {source.path: merged}) if parses(source.apply(merged)) else None
+    return Fix(title, safety, {source.path: merged}) if parses_after(source, merged) else None
+
+
+def parses_after(source: SourceFile, edits: Sequence[Edit]) -> bool:
+    """Whether a file that parses still does after some edits. Only the statements of its top level that they touch are parsed again."""
+    tree = tree_of(source)
+    if tree is None:
+        return parses(source.apply(edits))
+    parts = [range(first_line(statement), last_line(statement) + 1) for statement in tree.body]
+    regions: list[tuple[int, int, list[Edit]]] = []
+    for edit in sorted(edits, key=lambda edit: edit.span):
+        first, last = _widened(edit.span.start.line, edit.span.end.line, parts)
+        if regions and first <= regions[-1][1]:
+            begin, end, joined = regions.pop()
+            first, last = _widened(min(first, begin), max(last, end), parts)
+            regions.append((first, last, [*joined, edit]))
+        else:
+            regions.append((first, last, [edit]))
+    return all(_region_parses(source, *region) for region in regions)
+
+
+def _widened(first: int, last: int, parts: Sequence[range]) -> tuple[int, int]:
+    """The lines with all of the statements that have a part on them."""
+    for part in (*parts, *reversed(parts)):  # the later ones may share a line with earlier ones
+        if part.start <= last and first <= part.stop - 1:
+            first, last = min(first, part.start), max(last, part.stop - 1)
+    return first, last
+
+
+def _region_parses(source: SourceFile, first: int, last: int, edits: Sequence[Edit]) -> bool:
+    text = "\n".join(source.lines[first : last + 1])
+    moved = [
+        Edit(Span.at(e.span.start.line - first, e.span.start.column, e.span.end.line - first, e.span.end.column), e.text) for e in edits
+    ]
+    return parses(SourceFile(source.path, text).apply(moved))
 
 
 def shortened(text: str, limit: int = 40) -> str:

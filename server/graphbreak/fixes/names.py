@@ -23,9 +23,7 @@ def local_names(source: SourceFile, function: Function) -> frozenset[str] | None
     None where two lambdas on one line cannot be told apart.
     """
     name = "lambda" if isinstance(function, ast.Lambda) else function.name
-    found = [
-        t for t in _tables(_symbols(source)) if t.get_type() == "function" and (t.get_name(), t.get_lineno()) == (name, function.lineno)
-    ]
+    found = _functions(source).get((name, function.lineno), ())
     return frozenset(s.get_name() for s in found[0].get_symbols() if s.is_local() or s.is_free()) if len(found) == 1 else None
 
 
@@ -46,7 +44,7 @@ def _bindings(module: ast.Module) -> dict[str, list[int]]:
 
 def is_rebound(source: SourceFile, name: str) -> bool:
     """Whether a function of the file rebinds a name of the module (`global name`)."""
-    tables = (t for t in _tables(_symbols(source)) if t.get_type() == "function")
+    tables = (table for tables in _functions(source).values() for table in tables)
     return any(s.get_name() == name and s.is_declared_global() and s.is_assigned() for t in tables for s in t.get_symbols())
 
 
@@ -87,11 +85,17 @@ def _bound_by(node: ast.AST) -> set[str]:
     return named.union(*(_bound_by(child) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.Lambda)))
 
 
-@lru_cache(maxsize=64)
-def _symbols(source: SourceFile) -> symtable.SymbolTable:
+@lru_cache(maxsize=4)
+def _functions(source: SourceFile) -> dict[tuple[str, int], list[symtable.SymbolTable]]:
+    """The symbols of all functions by their names and lines (from 1)."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return symtable.symtable(source.text, source.path, "exec")
+        module = symtable.symtable(source.text, source.path, "exec")
+    found: dict[tuple[str, int], list[symtable.SymbolTable]] = {}
+    for table in _tables(module):
+        if table.get_type() == "function":
+            found.setdefault((table.get_name(), table.get_lineno()), []).append(table)
+    return found
 
 
 def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:

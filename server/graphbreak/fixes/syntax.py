@@ -134,6 +134,8 @@ def _covering(source: SourceFile, module: ast.Module, span: Span) -> list[ast.AS
 
 def _child_covering(source: SourceFile, node: ast.AST, span: Span) -> ast.AST | None:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt) and not first_line(child) <= span.start.line <= span.end.line <= last_line(child):
+            continue  # of the many statements of a file most are told by their lines
         extent = _extent(source, child)
         if extent is not None and extent.contains(span):
             return child

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 from ..core.source import SourceFile
 from ..worker.protocol import Job
 
-_LARGEST = 8 * 1024 * 1024
+LARGEST = 8 * 1024 * 1024
+"""Bytes above which a file is not read: it is data, whatever its name."""
 
 
 def read_source(path: str) -> SourceFile | None:
     """The Python file at a path, its line ends kept; None where there is none, or none that can be decoded. Bytes are read by the file's
     own encoding (a byte-order mark or a coding line)."""
     try:
-        if not os.path.isfile(path) or os.path.getsize(path) > _LARGEST:
+        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
             return None
         with open(path, "rb") as file:
             data = file.read()

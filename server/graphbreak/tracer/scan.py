@@ -1,4 +1,4 @@
-"""The Python files of some folders: where they are, what they import, which of them run and compile. Slow: to be called in a thread."""
+"""The Python files of some folders: what they import, which of them run and compile. Slow: to be called in a thread."""
 
 from __future__ import annotations
 
@@ -9,33 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..core.imports import ImportGraph
 from ..core.programs import Program, found_entries, program_of
 from .files import read_source
-
-_NOT_THE_USERS = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__"})
-_ENVIRONMENT = ("pyvenv.cfg", "conda-meta")
-"""What is found at the top of a virtual environment."""
+from .walking import python_entries
 
 _MOST_FILES = 20_000
-
-
-def python_files(folder: str) -> Iterator[str]:
-    """The user's Python files, each folder's own before those of its folders."""
-    return (entry.path for entry in _entries(folder))
-
-
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    waiting = [folder]
-    while waiting:
-        place = waiting.pop()
-        try:
-            with os.scandir(place) as scanned:
-                found = sorted(scanned, key=lambda entry: entry.name)
-        except OSError:
-            continue
-        if place != folder and any(entry.name in _ENVIRONMENT for entry in found):
-            continue
-        yield from (entry for entry in found if entry.name.endswith(".py") and not entry.is_dir())
-        below = [entry for entry in found if not entry.name.startswith(".") and entry.name not in _NOT_THE_USERS]
-        waiting += [entry.path for entry in reversed(below) if entry.is_dir(follow_symlinks=False)]
 
 
 class WorkspaceScan:
@@ -80,7 +56,7 @@ class WorkspaceScan:
         yield from ((path, text, text) for path, text in texts.items())
         number = 0
         for folder in self._folders:
-            for entry in _entries(folder):
+            for entry in python_entries(folder):
                 path = _plain(entry.path)
                 if path in texts or number >= _MOST_FILES:
                     continue

@@ -34,6 +34,15 @@ def test_files_without_the_words_are_not_read_whole(tmp_path: Path) -> None:
     assert marked_files([str(tmp_path)], {}, lambda: False) == [str(tmp_path / "split.py")]
 
 
+def test_what_git_leaves_out_is_not_searched(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for name in ("app/a.py", "app/made/b.py", "app/deep/c.gen.py", "app/deep/d.py", "other/e.py"):
+        _write(tmp_path / name, BREAK)
+    _write(tmp_path / ".gitignore", "*.gen.py\n/app/made/\n")
+    _write(tmp_path / "app/deep/.gitignore", "d.py\n")
+    assert marked_files([str(tmp_path / "app")], {}, lambda: False) == [str(tmp_path / "app/a.py")]
+
+
 async def test_every_marked_file_is_traced_one_after_another_and_published(editor: Editor, tmp_path: Path) -> None:
     for name in ("a.py", "b.py", "deep/c.py"):
         _write(tmp_path / name, BREAK)

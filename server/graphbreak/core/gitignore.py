@@ -52,7 +52,7 @@ def _rule(line: str) -> Rule | None:
     back_in = line.startswith("!")
     pattern = line[1:] if back_in else line
     folders_only, pattern = pattern.endswith("/"), pattern.rstrip("/")
-    if not pattern:
+    if not pattern or "[" in _PART.findall(pattern):  # one that is never closed matches nothing
         return None
     anywhere = "/" not in pattern
     try:

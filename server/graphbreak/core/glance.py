@@ -9,7 +9,8 @@ from .marks import find_marks
 from .source import SourceFile
 
 _OTHER_THAN_RE = re.compile(r"(?<!\bre\.)compile")
-_DECORATOR = re.compile(r"^[ \t]*@torch\.compile\b", re.MULTILINE)
+_DECORATOR = re.compile(r"^[ \t]*@torch\.compile\b[^\n]*\n(?:[ \t]*(?:@[^\n]*)?\n)*[ \t]*(?:async )?(?:def|class)\b", re.MULTILINE)
+_MENTION = "@torch.compile"
 _IMPORT = re.compile(r"^import torch[ \t]*$", re.MULTILINE)
 _OTHER_TORCH = re.compile(r"\btorch[ \t]*(?:=(?!=)|:)|\b(?:as|def|class|for|del|global|nonlocal)[ \t]+torch\b|[(,*][ \t]*torch[ \t]*[,)]")
 _STRING_OR_COMMENT = re.compile(
@@ -26,7 +27,7 @@ def has_marks(source: SourceFile) -> bool:
     if WORD not in source.text:
         if _OTHER_THAN_RE.search(source.text) is None:
             return False
-        if _DECORATOR.search(source.text):
+        if _MENTION in source.text:
             code = _STRING_OR_COMMENT.sub("", source.text)
             if _DECORATOR.search(code) and _IMPORT.search(code) and not _OTHER_TORCH.search(code):
                 return True

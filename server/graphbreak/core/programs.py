@@ -90,8 +90,7 @@ def acts_when_run(source: SourceFile) -> bool:
 
 def is_test_file(path: str, source: SourceFile) -> bool:
     """Whether a file is for pytest to run: it is called as tests are, has some, and does nothing by itself."""
-    tree = tree_of(source)
-    if tree is None or _TEST.fullmatch(path.replace("\\", "/").rpartition("/")[2]) is None or acts_when_run(source):
+    if _TEST.fullmatch(path.replace("\\", "/").rpartition("/")[2]) is None or tree_of(source) is None or acts_when_run(source):
         return False
     return next(defined_tests(source), None) is not None
 

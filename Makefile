@@ -8,7 +8,7 @@ TORCH ?= 2.8.0
 TOGETHER := tests/parity tests/ranges tests/rules tests/refactors tests/sandbox tests/worker $(wildcard tests/test_*.py)
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench bench-fixes bench-reach clean
+.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench bench-fixes bench-reach soak clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -78,6 +78,10 @@ bench-reach: install  ## how many marked functions that nothing calls are traced
 
 bench-fixes: install  ## how many breaks the fixes remove, over given programs and vendored models (an hour): benchmarks/fixes/RESULTS.md
 	@$(BIN)/python benchmarks/fixes/run.py --results benchmarks/fixes/RESULTS.md
+
+soak: install  ## 2,000 traces, good and hostile, through one server (half an hour): benchmarks/soak/RESULTS.md
+	@mkdir -p benchmarks/soak
+	@PYTHONPATH=server:tests $(BIN)/python -m faults.soaking --results benchmarks/soak/RESULTS.md
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

@@ -48,6 +48,7 @@ class RawEditor:
         """How often diagnostics were published."""
         self.answers: dict[object, dict[str, Any]] = {}
         self.folder = folder
+        self._listeners: dict[str, Callable[[dict[str, Any]], object]] = {}
         self._numbers = 0
         self._news = threading.Condition()
         if reads:
@@ -75,6 +76,8 @@ class RawEditor:
 
     def _take(self, message: dict[str, Any]) -> None:
         method, params = message.get("method"), message.get("params") or {}
+        if method in self._listeners:
+            self._listeners[method](params)
         if method == "window/logMessage":
             self.log.append(params["message"])
         elif method == "textDocument/publishDiagnostics":
@@ -86,6 +89,10 @@ class RawEditor:
             self.errors.append(message["error"])
         elif method is None:
             self.answers[message["id"]] = message
+
+    def listen(self, method: str, told: Callable[[dict[str, Any]], object]) -> None:
+        """Have something done with each notification of a method."""
+        self._listeners[method] = told
 
     def raw(self, data: bytes) -> None:
         """Send these bytes."""

@@ -1,0 +1,25 @@
+"""The short version of `make soak`: see `soaking`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from .soaking import soak
+
+TRACES = 100 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 40
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found through /proc")
+def test_many_traces_leave_nothing_and_take_no_more_than_few(tmp_path: Path) -> None:
+    found = soak(tmp_path, TRACES)
+    first, last = found.samples[0], found.samples[-1]
+    assert found.wrong == []
+    assert found.left == []
+    assert last.memory - first.memory < 8 << 20, [sample.memory for sample in found.samples]
+    assert {(s.descriptors, s.processes, s.zombies, s.temporary) for s in found.samples} == {
+        (first.descriptors, first.processes, 0, first.temporary)
+    }

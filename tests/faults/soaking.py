@@ -227,8 +227,8 @@ def results(soak: Soak) -> str:
     lines = [
         "# Soak",
         "",
-        "`make soak` saves one program after another in one document of one real server, every tenth of them hostile (`tests/faults/programs.py`),",
-        "and looks every ten at what the server takes.",
+        "`make soak` saves one program after another in one document of one real server, every tenth of them hostile",
+        "(`tests/faults/programs.py`), and looks every ten at what the server takes.",
         "",
         f"{soak.samples[-1].traces} traces in {soak.seconds:.0f} s on Python {platform.python_version()}, {platform.system()}: {ends}.",
         f"Wrong results of good programs: {len(soak.wrong)}. Left behind when the server had ended: {len(soak.left)} files and processes.",

@@ -46,7 +46,8 @@ def below(pid: int) -> dict[int, int]:
             state, parent = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
             if state != "Z":
                 parents[int(folder.name)] = int(parent)
-    found, depth, level = {}, 0, {pid}
+    found: dict[int, int] = {}
+    depth, level = 0, {pid}
     while level := {child for child, parent in parents.items() if parent in level}:
         depth += 1
         found |= dict.fromkeys(level, depth)
@@ -160,7 +161,7 @@ def test_nothing_outlives_the_server_and_the_next_one_starts_clean(tmp_path: Pat
             everybody = below(editor.process.pid)
             editor.process.kill()
             assert until(lambda left=everybody: not any(map(is_there, left))), everybody  # type: ignore[misc]
-            assert until(lambda: editor.processes() == [])  # noqa: B023
+            assert until(lambda: editor.processes() == [])
     with raw_editor(REAL, folder=tmp_path, TMPDIR=str(typist.temporary)) as editor:
         typist.begin(editor)
         typist.assert_right(editor)

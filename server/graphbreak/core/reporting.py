@@ -22,6 +22,9 @@ from .source import SourceFile
 from .tracing import Finished, NoEnvironment, Refused, Run, TimedOut, WorkerDied
 from .unused import check_ignores
 
+_KILLED = -9
+"""The status of a process that SIGKILL ended."""
+
 
 def unreadable(request: AnalysisRequest, marks: Marks) -> Report:
     """A file with a syntax error: its marks are named, and nothing was run."""
@@ -128,7 +131,12 @@ def _gone(marks: Marks) -> list[str]:
 
 
 def _shows_something(run: Run) -> bool:
-    """Whether more is known after a run than before it: it ended by itself, or came to a marked function before it was ended."""
+    """Whether more is known after a run than before it: it ended by itself, or came to a marked function before it was ended.
+
+    One that was killed says too little: that came from outside, at any moment, and not of what is in the program.
+    """
+    if isinstance(run.end, WorkerDied) and run.end.status == _KILLED:
+        return False
     return isinstance(run.end, Finished) or any(isinstance(message, (BreakSeen, CallSeen, GraphSeen)) for message in run.messages)
 
 

@@ -205,7 +205,8 @@ def _files(report: Report) -> frozenset[str]:
 
 def _added(older: Report, report: Report) -> Report:
     """What was known, with what the newest run said of why it could not find out more."""
-    kept = tuple(diagnostic for diagnostic in older.diagnostics if diagnostic.kind is not Kind.NOT_ANALYSED)
+    again = {_key(diagnostic) for diagnostic in report.diagnostics}
+    kept = tuple(found for found in older.diagnostics if found.kind is not Kind.NOT_ANALYSED and _key(found) not in again)
     return replace(
         report,
         environment=report.environment if report.environment.torch else older.environment,

@@ -23,6 +23,7 @@ from graphbreak.core.tracing import Finished, NoEnvironment, Refused, Run, RunEn
 from graphbreak.tracer.connection import read_run
 from graphbreak.worker import protocol
 from graphbreak.worker.protocol import Ended, Job, Message
+from graphbreak.worker.protocol_values import FURTHEST
 
 PROGRAM = """\
 import torch
@@ -43,11 +44,18 @@ g = torch.compile(lambda x: x.data_ptr())
 TEXT = {"/w/a.py": PROGRAM, "/w/helper.py": "def log(x):\n    print(x)\n    return x"}
 BREAK = "Graph Break Reason: {0}\n  Explanation: {1}\n  Hint: {0}\n\n visit: https://x/gb/gb0059.html\n\nUser code traceback:\n{1}"
 WORDS = st.one_of(
-    st.sampled_from(["f", "Net.forward", "<lambda>", "/w/a.py", "/w/helper.py", "/lib/torch/x.py", "", "print", "ValueError", "dynamo_error", "0/0"]),
+    st.sampled_from(["f", "Net.forward", "/w/a.py", "/w/helper.py", "/lib/torch/x.py", "", "print", "ValueError", "dynamo_error", "0/0"]),
     TEXTS,
     st.builds(BREAK.format, TEXTS, TEXTS),
 )  # fmt: skip
 NUMBERS = st.one_of(st.integers(-2, 16), st.integers(-(2**53), 2**53))
+LINES = st.one_of(st.integers(1, 16), st.integers(1, FURTHEST))
+COLUMNS = st.one_of(st.none(), st.integers(0, 40), st.integers(0, FURTHEST))
+NAMED = {"line": LINES, "first_line": st.one_of(st.just(0), LINES), "last_line": LINES}
+OPERATIONS: dict[type, dict[str, st.SearchStrategy[typing.Any]]] = {
+    protocol.FrameCompiled: {"ops": st.one_of(st.none(), NUMBERS)},
+    protocol.GraphSeen: {"ops": st.lists(st.tuples(WORDS, WORDS, LINES).map(list), max_size=3)},
+}
 SAID = [kind for kind in typing.get_args(Message) if kind not in (Job,)]
 
 
@@ -64,14 +72,29 @@ def values_of(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
     if origin is dict:
         return st.dictionaries(values_of(args[0]), values_of(args[1]), max_size=3)
     if hint is protocol.Place:
-        return st.builds(protocol.Place, WORDS, NUMBERS, WORDS, *[st.one_of(st.none(), NUMBERS)] * 3, NUMBERS)
+        return st.builds(protocol.Place, WORDS, LINES, WORDS, COLUMNS, COLUMNS, COLUMNS, NAMED["first_line"])
     return messages_of(hint)
 
 
 @functools.cache
 def messages_of(kind: type) -> st.SearchStrategy[typing.Any]:
     """Messages of one kind."""
-    return st.deferred(lambda: st.builds(kind, **{name: values_of(hint) for name, hint in typing.get_type_hints(kind).items()}))
+    hints = typing.get_type_hints(kind)
+    if "lines" in hints:
+        places = st.tuples(WORDS, LINES).map(list)
+        return st.deferred(
+            lambda: st.builds(
+                kind,
+                **{name: _field(name, hint) for name, hint in hints.items() if name not in ("lines", "ops")},
+                lines=st.lists(places, max_size=3),
+                **OPERATIONS.get(kind, {}),
+            )
+        )
+    return st.deferred(lambda: st.builds(kind, **{name: _field(name, hint) for name, hint in hints.items()}))
+
+
+def _field(name: str, hint: typing.Any) -> st.SearchStrategy[typing.Any]:
+    return NAMED[name] if name in NAMED else values_of(hint)
 
 
 MESSAGES = st.lists(st.one_of([messages_of(kind) for kind in SAID]), max_size=8)
@@ -127,9 +150,9 @@ def test_whatever_is_said_there_is_a_report(messages: list[Message], end: RunEnd
     main = source("/w/a.py")
     assert main is not None
     request = AnalysisRequest(main, "/w", ("/w",), Settings("python"))
-    news: list[Report] = []
+    news: list[Callable[[], Report]] = []
     report = asyncio.run(analyse(request, Saying(messages, end), "python", source, lambda sentence: None, news=news.append))
-    for shown in (*news, report):
+    for shown in (*(now() for now in news), report):
         assert_can_be_shown(shown)
     parse_reason(text)
 

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from graphbreak.tracer.connection import version_problem
 from graphbreak.worker import protocol
 from graphbreak.worker.protocol import Hello, Job, Message, ProtocolError
+from graphbreak.worker.protocol_values import FURTHEST
 
 TEXTS = st.text(max_size=6)
 NUMBERS = st.integers(-(2**53), 2**53)
+PLACES = st.integers(1, FURTHEST)
 
 
 def values_of(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
@@ -44,7 +46,19 @@ def values_of(hint: typing.Any) -> st.SearchStrategy[typing.Any]:
 @functools.cache
 def messages_of(cls: type) -> st.SearchStrategy[typing.Any]:
     """A job can hold another one, so what it is made of is asked for only when it is made."""
-    return st.deferred(lambda: st.builds(cls, **{name: values_of(hint) for name, hint in typing.get_type_hints(cls).items()}))
+    return st.deferred(lambda: st.builds(cls, **{name: field_of(cls, name, hint) for name, hint in typing.get_type_hints(cls).items()}))
+
+
+def field_of(cls: type, name: str, hint: typing.Any) -> st.SearchStrategy[typing.Any]:
+    """Values of one field: what says where something is has bounds of its own."""
+    places = {"lines": 1, "ops": 2} if cls in (protocol.FrameCompiled, protocol.GraphSeen) else {}
+    if name in places and typing.get_origin(hint) is list:
+        return st.lists(st.tuples(*[TEXTS] * places[name], PLACES).map(list), max_size=3)
+    if name in ("line", "first_line", "last_line"):
+        return PLACES
+    if name in ("column", "end_column", "end_line"):
+        return PLACES if hint is int else st.one_of(st.none(), PLACES)
+    return values_of(hint)
 
 
 MESSAGES = st.one_of([messages_of(cls) for cls in typing.get_args(Message)])
@@ -68,6 +82,31 @@ def test_a_text_with_anything_in_it_comes_back() -> None:
 
 def test_fields_that_have_a_default_may_be_left_out() -> None:
     assert protocol.unpack(b'["Job", {"path": "/a.py", "text": "", "root": "/"}]') == Job("/a.py", "", "/")
+
+
+@pytest.mark.parametrize(
+    "field",
+    ["lines", "ops"],
+)
+@pytest.mark.parametrize("items", [[[]], [["/a.py"]], [[1, 1]], [["/a.py", -1]], [["/a.py", 2**31]], [[1]], [["/a.py", "f"]]])
+def test_lists_of_lines_have_names_and_a_line(field: str, items: list[typing.Any]) -> None:
+    values = {"mark": 0, "compile_id": "0/0", "lines": [], "ops": [], field: items}
+    with pytest.raises(ProtocolError):
+        protocol.unpack(json.dumps(["GraphSeen", values]).encode())
+
+
+@pytest.mark.parametrize(("field", "value"), [("line", -1), ("line", 2**31), ("column", -1), ("end_column", 2**40), ("first_line", -1)])
+def test_no_place_is_outside_of_every_file(field: str, value: int) -> None:
+    place = {"file": "/a.py", "line": 1, "function": "f", field: value}
+    with pytest.raises(ProtocolError):
+        protocol.unpack(json.dumps(["Failure", {"type": "E", "message": "", "frames": [place]}]).encode())
+
+
+def test_a_frame_without_a_line_stands_on_the_first() -> None:
+    place = {"file": "/a.py", "line": 0, "function": "f"}
+    failure = protocol.unpack(json.dumps(["Failure", {"type": "E", "message": "", "frames": [place]}]).encode())
+    assert isinstance(failure, protocol.Failure)
+    assert failure.frames[0].line == 1
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def _row(path: str, planned: PlannedRun, run: Run, group: list[MarkSeen], static
     line = (
         static.line
         if static is not None and written
-        else definition_line(sources(first.file), first.name, first.first_line - 1, first.first_line - 1)
+        else definition_line(sources(first.file), first.name, first.first_line - 1, max(first.first_line - 1, 0))
     )
     inlined = any(numbers & set(graph.inlined) for graph in run.of(GraphSeen))
     called = inlined or _was_called(numbers, run)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..worker.protocol import BreakSeen, Failure, FrameCompiled, GraphSeen, Recompiled
+from .believing import believed
 from .breaks import break_diagnostics, raised_diagnostic
 from .causes import Cause, gather_causes
 from .findings import Diagnostic, Kind, Outcome, Severity
@@ -34,6 +35,7 @@ class Part:
 
 def understand(request: AnalysisRequest, planned: PlannedRun, run: Run, sources: Sources) -> Part:
     """Place all that a run said."""
+    run = believed(run, planned)
     workspace = Workspace(request.roots, run.libraries, run.torch_folder)
     rows = traced_functions(request.source.path, planned, run, sources)
     causes = gather_causes(run.of(BreakSeen), run.of(FrameCompiled), workspace, sources)

@@ -128,7 +128,7 @@ def _function_place(record: Recompiled | LimitHit, workspace: Workspace, sources
     source = sources(record.file) if workspace.owns(record.file) else None
     if source is None:
         return None
-    line = definition_line(source, plain_name(record.function), record.first_line - 1, record.first_line - 1)
+    line = definition_line(source, plain_name(record.function), record.first_line - 1, max(record.first_line - 1, 0))
     return record.file, name_span(source, line, plain_name(record.function))
 
 

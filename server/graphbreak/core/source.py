@@ -95,6 +95,11 @@ class SourceFile:
         """The text that a span covers."""
         return self.text[self.offset(span.start) : self.offset(span.end)]
 
+    def inside(self, span: Span) -> Span:
+        """The span, or the nearest one that lies in the text."""
+        start, end = self.offset(span.start), self.offset(span.end)
+        return Span(self.position(start), self.position(max(start, end)))
+
     def column(self, line: int, utf8_column: int) -> int:
         """The code-point column of a UTF-8 byte column, as Python's `ast` and code objects count them."""
         text = self.line(line)

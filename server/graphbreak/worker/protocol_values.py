@@ -9,6 +9,10 @@ import types
 import typing
 
 _LARGEST = 2**53
+FURTHEST = 2**30
+"""No line and no column of a file is beyond it, and editors take none that is much larger."""
+_OF_PLACES = frozenset({"line", "first_line", "last_line", "end_line", "column", "end_column"})
+_LINES = frozenset({"lines", "ops"})
 _hints = functools.cache(typing.get_type_hints)
 
 
@@ -19,7 +23,18 @@ class ProtocolError(Exception):
 def built(cls: type, values: typing.Any) -> typing.Any:
     """The instance of a frozen dataclass that its fields, as JSON has them, make. Raises ProtocolError where one is not of its type."""
     hints = _hints(cls)
-    return cls(**{name: _check(hints[name], value) for name, value in values.items()})
+    return cls(**{name: _placed(name, _check(hints[name], value)) for name, value in values.items()})
+
+
+def _placed(name: str, value: typing.Any) -> typing.Any:
+    """The value of a field, if what it says of a place could be: a frame without a line (0) stands on the first one."""
+    if name in _OF_PLACES and value is not None and not 0 <= value <= FURTHEST:
+        raise ProtocolError(f"{value} is no line and no column")
+    if name in _LINES and isinstance(value, list):
+        for *names, line in (item or [""] for item in value):
+            if not all(type(text) is str for text in names) or type(line) is not int or not 0 <= line <= FURTHEST or not names:
+                raise ProtocolError("a list of lines with something else in it")
+    return max(value, 1) if name == "line" else value
 
 
 def _check(hint: typing.Any, value: typing.Any) -> typing.Any:

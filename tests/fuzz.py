@@ -14,6 +14,7 @@ FUZZING = settings(
     max_examples=7_000 if LONG else 100,
     deadline=None,
     database=None,
+    derandomize=not LONG,
     phases=[Phase.explicit, Phase.generate],  # what fails is small enough, and to make it smaller takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -122,6 +122,9 @@ class Saying:
             on_message(message)
         return Run(tuple(self.messages), self.end, libraries=("/lib",), torch_folder="/lib/torch", output="\ud83d", job=job)
 
+    async def aside(self, work: Callable[[], typing.Any]) -> typing.Any:
+        return work()
+
     async def missing(self, names: frozenset[str], interpreter: str) -> frozenset[str]:
         return frozenset()
 

@@ -9,6 +9,7 @@ from functools import partial
 from ..fixes import alternatives, chosen
 from ..fixes.model import FixContext
 from ..worker.protocol import BreakSeen, Failure, Inferred, Message
+from .believing import believed
 from .denials import with_denials
 from .findings import Outcome, Report
 from .inferred import as_guessed, left_over, settled_job
@@ -115,6 +116,7 @@ async def _trace(
 ) -> Run:
     job = replace(job_for(request, planned), honour_fullgraph=honour_fullgraph)
     run = await tracer.trace(job, interpreter, request.settings.timeout, listener)
+    run = believed(run, planned)
     return replace(with_denials(run), job=settled_job(job, run.of(Inferred)))
 
 

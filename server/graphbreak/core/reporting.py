@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from ..fixes.model import FixContext
 from ..worker.protocol import BreakSeen, CallSeen, Denied, Failure, GraphSeen
@@ -64,6 +65,7 @@ def whole_report(
     diagnostics += [hint for row in rows if (hint := not_analysed_diagnostic(row)) is not None]
     diagnostics += [directive_diagnostic(path, directive) for directive in marks.stray if not directive.recorded]
     texts = _texts(path, parts, diagnostics, sources)
+    diagnostics = [_inside(diagnostic, texts) for diagnostic in diagnostics]
     diagnostics, used_ignores = _ignoring(request, _distinct(diagnostics), rows, parts, texts, projects)
     report = Report(
         path=path,
@@ -86,10 +88,17 @@ def report_so_far(request: AnalysisRequest, parts: Sequence[Part], sources: Sour
     path = request.source.path
     diagnostics = _distinct([diagnostic for part in parts for diagnostic in part.diagnostics])
     texts = _texts(path, parts, diagnostics, sources)
+    diagnostics = [_inside(diagnostic, texts) for diagnostic in diagnostics]
     ignores = {name: find_marks(source).ignores for name, source in texts.items()}
     shown = with_ignores(diagnostics, ignores, _hidden(request, projects), texts.get)
     rows = tuple(row.result for row in settled([part.rows for part in parts]))
     return as_provisional(Report(path, request.version, rows, tuple(shown), sources=texts))
+
+
+def _inside(diagnostic: Diagnostic, texts: Mapping[str, SourceFile]) -> Diagnostic:
+    """The diagnostic in the text that is shown: the file may have become shorter since the program read it."""
+    text = texts.get(diagnostic.path)
+    return diagnostic if text is None else replace(diagnostic, span=text.inside(diagnostic.span))
 
 
 def _texts(path: str, parts: Sequence[Part], diagnostics: Sequence[Diagnostic], sources: Sources) -> dict[str, SourceFile]:

@@ -27,7 +27,7 @@ from graphbreak.core.findings import (
     Severity,
     Verdict,
 )
-from graphbreak.core.fixall import Choice, FixAll
+from graphbreak.core.fixall import Choice, FixAll, Remembering
 from graphbreak.core.judging import changed, inverted, lost_operations, moved_through
 from graphbreak.core.requests import AnalysisRequest
 from graphbreak.core.source import Edit, Position, SourceFile, Span
@@ -286,3 +286,33 @@ def test_the_difference_is_small() -> None:
     old = SourceFile(PATH, "a\r\nb = 1\r\nc\r\n")
     assert edits_between(old, SourceFile(PATH, "a\r\nb = 2\r\nc\r\n")) == (Edit(Span.at(1, 4, 1, 5), "2"),)
     assert Position(1, 4) == edits_between(old, SourceFile(PATH, "a\r\nb = 2\r\nc\r\n"))[0].span.start
+
+
+def test_what_was_freed_of_operations_may_leave_the_graph() -> None:
+    before, after = report(TEXT), report(TEXT, lines=(0,))
+    assert lost_operations(before, after, {}) == 1
+    assert lost_operations(before, after, {}, [(PATH, Span.at(2, 0, 2, 5))]) == 0
+    assert lost_operations(before, after, {}, [(PATH, Span.at(1, 0, 1, 5))]) == 1
+
+
+def test_the_same_is_asked_for_once() -> None:
+    asked: list[str] = []
+
+    async def analyse(request: AnalysisRequest) -> Report:
+        asked.append(request.source.text)
+        return report(request.source.text)
+
+    async def compare(job: Job) -> Compared:
+        asked.append(job.backend)
+        return EQUAL
+
+    async def run() -> None:
+        asking = Remembering(analyse, compare)
+        request = AnalysisRequest(SourceFile(PATH, TEXT), "/work", ("/work",))
+        for other in (request, request, replace(request, overlay={"/work/other.py": "x"}), request):
+            assert (await asking.analyse(other)).sources[PATH].text == TEXT
+        for backend in ("eager", "eager", "aot_eager"):
+            assert await asking.compare(Job(PATH, TEXT, "/work", backend=backend)) == EQUAL
+
+    asyncio.run(run())
+    assert asked == [TEXT, TEXT, "eager", "aot_eager"]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..worker.protocol import Compared, Job
 from .cost import by_cost
 from .differences import edits_between
 from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
 from .judging import causes, image
 from .requests import AnalysisRequest
 from .source import SourceFile, Span
-from .trials import Compare, Trial, can_remove, compare_runs, joined, with_verdicts
+from .trials import Analyse, Compare, Trial, can_remove, compare_runs, joined, try_fix, with_verdicts
 
 TryOne = Callable[[AnalysisRequest, Report, Diagnostic, Fix, Sequence[Diagnostic]], Awaitable[Trial]]
 """Tries a fix of a diagnostic of a report, and of further diagnostics of it."""
@@ -65,6 +66,35 @@ class Choice:
     wanted: Callable[[Diagnostic], bool] = lambda diagnostic: not diagnostic.ignored
     together_first: bool = True
     """Whether all are tried at once before any has been tried alone."""
+
+
+class Remembering:
+    """Asks for the same report and the same comparison once: the fixes of several breaks are often one edit."""
+
+    def __init__(self, analyse: Analyse, compare: Compare) -> None:
+        self._analyse, self._compare = analyse, compare
+        self._reports: dict[tuple[object, ...], Report] = {}
+        self._answers: dict[str, Compared] = {}
+
+    async def analyse(self, request: AnalysisRequest) -> Report:
+        """The report of a request. All requests are those of one file with other texts."""
+        key = (request.source.text, *sorted(request.overlay.items()))
+        if key not in self._reports:
+            self._reports[key] = await self._analyse(request)
+        return self._reports[key]
+
+    async def compare(self, job: Job) -> Compared:
+        """What a job and its edited one do."""
+        key = repr(job)
+        if key not in self._answers:
+            self._answers[key] = await self._compare(job)
+        return self._answers[key]
+
+    async def try_one(
+        self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic]
+    ) -> Trial:
+        """Try a fix, see `try_fix`."""
+        return await try_fix(request, before, diagnostic, fix, self.analyse, self.compare, others)
 
 
 class FixAll:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from ..core.analysis import analyse
 from ..core.explained import Explanation, explain
 from ..core.findings import Diagnostic, Environment, Fix, Report
-from ..core.fixall import Choice, FixAll
+from ..core.fixall import Choice, FixAll, Remembering
 from ..core.foreseen import Whole
 from ..core.project import Projects, with_project
 from ..core.requests import AnalysisRequest, Permissions
@@ -103,11 +103,10 @@ class Engine:
         self, request: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()
     ) -> Trial:
         """Apply a fix to a copy, trace it again and compare what it computes. Cancelling the task ends what runs for it."""
+        return await try_fix(request, before, diagnostic, fix, self._analyse_edited, lambda job: self.compare(request, job), others)
 
-        async def analyse(edited: AnalysisRequest) -> Report:
-            return await self.analyse(replace(edited, keep=False), lambda sentence: None)
-
-        return await try_fix(request, before, diagnostic, fix, analyse, lambda job: self.compare(request, job), others)
+    async def _analyse_edited(self, request: AnalysisRequest) -> Report:
+        return await self.analyse(replace(request, keep=False), lambda sentence: None)
 
     async def try_fixes(self, request: AnalysisRequest, report: Report) -> Report:
         """The report of a request with a verdict on each of its fixes."""
@@ -115,7 +114,8 @@ class Engine:
 
     def fix_all(self, request: AnalysisRequest, report: Report, choice: Choice) -> FixAll:
         """All fixes of a file that help, to be run; `report` is that of the request."""
-        return FixAll(request, report, self.try_fix, lambda job: self.compare(request, job), choice)
+        asking = Remembering(self._analyse_edited, lambda job: self.compare(request, job))
+        return FixAll(request, report, asking.try_one, asking.compare, choice)
 
     async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
         """What a job and its edited one do in eager mode."""

@@ -106,9 +106,10 @@ class Builder:
         return _tensor(name, use)
 
     def _callable(self, name: str, use: Uses) -> Value:
-        if use.attributes & _MODULE_METHODS or _MODELS.search(name):
+        several = use.called is not None and use.called > 1  # the module that stands in for a model takes one argument
+        if use.attributes & _MODULE_METHODS or (_MODELS.search(name) and not several):
             return module()
-        return Text("lambda *args: args[0]")
+        return Text("lambda *args, **kwargs: args[0]" if several else "lambda *args: args[0]")
 
     def _object(self, name: str, use: Uses, foreign: set[str]) -> Value:
         """Something with attributes: an instance of the module's own class that has them, or a bare namespace."""

@@ -19,7 +19,7 @@ F = "@torch.compile\ndef f({}):\n    print('a')\n    return {}\n"
 
 SHAPES = {
     "a model that is called with several arguments": (
-        "@torch.compile\ndef f(model, x, steps: int):\n    for step in range(steps):\n        x = model(x, step, scale=2) + 1\n    return x\n",
+        "@torch.compile\ndef f(model, x, steps: int):\n    for i in range(steps):\n        x = model(x, i, scale=2)\n    return x + 1\n",
         "f(lambda *args, **kwargs: args[0], torch.randn(2, 16), steps=4)",
     ),
     "an annotation of jaxtyping": (F.format('x: Float[Tensor, "3 n 5"]', "x.sum()"), "f(torch.randn(3, 2, 5))"),

@@ -116,8 +116,8 @@ class Layer{number}(nn.Module):
 
 
 def long_file(lines: int) -> str:
-    """A file of so many lines, most of them layers, with forty marked functions at its end, each of which breaks and is called."""
-    functions = several(40, 0).removeprefix("import torch\n")
+    """A file of so many lines, most of them layers, with twenty marked functions at its end, each of which breaks and is called."""
+    functions = several(20, 0).removeprefix("import torch\n")
     text = "import torch\nfrom torch import nn\n"
     number = 0
     while text.count("\n") + functions.count("\n") < lines:

@@ -10,7 +10,7 @@ from .. import programs
 from ..editor import Editor
 from ..rows import Row, tail_row
 
-SECONDS = 300
+SECONDS = 420
 _LIMIT = 5.0
 _LINES = 5000
 _KEYS, _BURST = 600, 20
@@ -19,7 +19,7 @@ _KEYS, _BURST = 600, 20
 def measure(pairs: int, folder: Path) -> Iterator[Row]:
     """From sending a change to the answer of a request behind it that is about no document, less than what that takes alone.
 
-    The file has forty marked functions with a break each, whose diagnostics move at every key. After each burst of keys there is a
+    The file has twenty marked functions with a break each, whose diagnostics move at every key. After each burst of keys there is a
     pause, in which the moved diagnostics are published and the editor asks for its lenses, and then the typing goes on.
     """
     path = folder / "program.py"
@@ -28,7 +28,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
     keys, nothing = [], []
     with Editor(folder, folder / "store") as editor:
         editor.open(path, text)
-        _, diagnostics = editor.traced(path, 0.0)
+        _, diagnostics = editor.traced(path, 0.0, timeout=240)
         editor.rest(2.0)
         for number in range(_KEYS):
             nothing.append(_asked(editor))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -61,12 +62,14 @@ class SourceFile:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+        if "\r" in self.text:
+            return [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+        return [0, *accumulate([len(line) + 1 for line in self.lines[:-1]])]
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines without their ends, cut where Python and LSP cut them (`\\n`, `\\r\\n`, `\\r`; never at a form feed)."""
-        return _LINE_END.split(self.text)
+        return _LINE_END.split(self.text) if "\r" in self.text else self.text.split("\n")
 
     @cached_property
     def newline(self) -> str:

@@ -7,6 +7,7 @@ from pygls.capabilities import get_capability
 
 from .connection import GraphbreakServer
 from .extensions import CONFIGURATION_SECTION
+from .workspace_events import tells_of_files
 
 
 def initialize(ls: GraphbreakServer, params: types.InitializeParams) -> None:
@@ -19,6 +20,8 @@ def initialized(ls: GraphbreakServer, params: types.InitializedParams) -> None:
     """Now the editor may be asked: for its settings, and to tell us of changes."""
     ls.session.soon(ls.session.read_settings())
     ls.session.soon(_register(ls))
+    if not tells_of_files(ls):
+        ls.session.soon(ls.session.watch())
 
 
 async def shutdown(ls: GraphbreakServer, params: None) -> None:
@@ -37,7 +40,7 @@ async def _register(ls: GraphbreakServer) -> None:
     if get_capability(ls.client_capabilities, "workspace.did_change_configuration.dynamic_registration"):
         section = types.DidChangeConfigurationRegistrationOptions(section=CONFIGURATION_SECTION)
         wanted.append(types.Registration("configuration", types.WORKSPACE_DID_CHANGE_CONFIGURATION, section))
-    if get_capability(ls.client_capabilities, "workspace.did_change_watched_files.dynamic_registration"):
+    if tells_of_files(ls):
         watchers = [types.FileSystemWatcher("**/*.py"), types.FileSystemWatcher("**/pyproject.toml")]
         files = types.DidChangeWatchedFilesRegistrationOptions(watchers)
         wanted.append(types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, files))

@@ -29,6 +29,7 @@ from .runs import Runs
 from .telling import Extension
 from .trials import Trials
 from .triggers import Triggers
+from .watching import Watching
 from .workspace_trace import WorkspaceTrace
 
 
@@ -49,6 +50,7 @@ class Session:
         self.runs = Runs(self.analyses.analyse, lambda: self.documents.revision, self._quiet, lambda: self.workspace_trace.update())
         self.trials = Trials(self, analyser)
         self.triggers = Triggers(self)
+        self.watching = Watching(self.changed_outside, self.notices.log)
         self.asking = Asking(server, lambda path: self.runs.request(path))
         self.entries = Entries(self, lambda: list(folder_uris(server.workspace)))
         self._server = server
@@ -135,6 +137,12 @@ class Session:
         """The revision of the texts at which a file was last saved."""
         return self._saved.get(path, 0)
 
+    def changed_outside(self, paths: list[str]) -> None:
+        """Files were written, or deleted, perhaps by other programs. The open ones are the editor's: it tells of a save itself."""
+        for path in paths:
+            if self.documents.get(path) is None:
+                self.changed_on_disk(path)
+
     def changed_on_disk(self, path: str) -> None:
         """A file that is not open was written, or deleted, by another program."""
         self.documents.touch()
@@ -148,6 +156,7 @@ class Session:
         if self.runs.is_running(path) or (needed and path not in self.results.reports):
             self.runs.request_in_background([path])
         self.entries.changed_on_disk(path)
+        self.workspace_trace.changed_on_disk(path)
         self.saved(path)
 
     def closed(self, path: str) -> None:
@@ -194,6 +203,10 @@ class Session:
         self._work.add(task)
         task.add_done_callback(self._work.discard)
 
+    async def watch(self) -> None:
+        """See changes on disk by ourselves: the editor does not tell of them."""
+        await self.watching.watch(list(folder_uris(self._server.workspace)))
+
     def trace_workspace(self) -> None:
         """Analyse all that is marked in the workspace folders, in the background."""
         self.soon(self.workspace_trace.start(list(folder_uris(self._server.workspace))))
@@ -226,9 +239,10 @@ class Session:
         self._closed = True
         self.triggers.stop()
         self.entries.stop()
+        self.watching.stop()
         self.publisher.cancel()
         self.extension.stop()
-        self.workspace_trace.cancel()
+        self.workspace_trace.stop()
         for task in list(self._work):
             task.cancel()
         await self.runs.stop()

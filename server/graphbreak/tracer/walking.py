@@ -40,6 +40,21 @@ def python_entries(folder: str) -> Iterator[os.DirEntry[str]]:
         waiting += [(path, rules) for path in folders if not (rules and is_left_out(_plain(path), True, rules))]
 
 
+def belongs(path: str, folder: str) -> bool:
+    """Whether a file is one of those below a folder: told from its path alone, and from the `.gitignore` files on its way."""
+    if not path.startswith(folder.rstrip(os.sep) + os.sep) or not os.path.isfile(path):
+        return False
+    place, rules = folder, (*_rules_above(folder), *_rules_in(folder))
+    *between, _ = os.path.relpath(path, folder).split(os.sep)
+    for name in between:
+        place = os.path.join(place, name)
+        made = any(os.path.exists(os.path.join(place, one)) for one in _ENVIRONMENT)
+        if made or name.startswith(".") or name in NOT_THE_USERS or is_left_out(_plain(place), True, rules):
+            return False
+        rules = (*rules, *_rules_in(place))
+    return not is_left_out(_plain(path), False, rules)
+
+
 def _rules_above(folder: str) -> tuple[Rules, ...]:
     """The rules of the folders around one, up to the top of its repository; none where it is in no repository."""
     found: list[Rules] = []

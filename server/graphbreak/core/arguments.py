@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from .parsing import literal
+
 UNKNOWN = "..."
 """Where only the user knows what to write."""
 
@@ -78,7 +80,7 @@ def _tensor(tensor: re.Match[str]) -> str:
 
 def _is_scalar(text: str) -> bool:
     try:
-        return isinstance(ast.literal_eval(text), (bool, int, float, str, type(None)))
+        return isinstance(literal(text), (bool, int, float, str, type(None)))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return False
 
@@ -93,7 +95,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     for part in _parts(text):
         key = _QUOTED.match(part)
         if key and part[key.end() : key.end() + 2] == ": ":
-            yield str(ast.literal_eval(key.group())), part[key.end() + 2 :]
+            yield str(literal(key.group())), part[key.end() + 2 :]
 
 
 def _parts(text: str) -> list[str]:

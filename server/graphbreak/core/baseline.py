@@ -19,6 +19,7 @@ from typing import Any
 from .findings import Diagnostic, Kind
 from .ignores import NO_GB_ID
 from .nodes import tree_of
+from .parsing import parse_module
 from .places import node_span
 from .source import Position, SourceFile
 
@@ -208,7 +209,7 @@ def normalised(text: str) -> str:
     """Code as Python writes it, whatever its line breaks, quotes and parentheses; what is no code by itself with single blanks."""
     for attempt in (f"({text}\n)", text.strip()) if text else ():
         try:
-            return ast.unparse(ast.parse(attempt))
+            return ast.unparse(parse_module(attempt))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return " ".join(text.split())

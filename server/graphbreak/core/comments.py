@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tokenize
 import warnings
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .parsing import parse_expression
 from .recovery import TOO_DEEP, cleaned, recovered_tree
 from .source import Position, SourceFile, Span
 
@@ -164,7 +164,7 @@ def expression_error(text: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(text, mode="eval")
+            parse_expression(text)
     except SyntaxError as error:
         return f"This is not a Python expression: {error.msg.rstrip('.')}."
     except TOO_DEEP:

@@ -12,6 +12,7 @@ from .arguments import UNKNOWN
 from .comments import read_comments
 from .marks import Mark, Marks, find_marks
 from .nodes import tree_of
+from .parsing import parse_expression
 from .recovery import parse
 from .source import Edit, Position, SourceFile, Span
 from .suggest import suggest
@@ -107,7 +108,7 @@ def _texts(source: SourceFile, marks: Marks, mark: Mark, inputs: str, guess: str
 def _holes(text: str) -> tuple[tuple[int, int], ...]:
     """The arguments of a call and of the constructor in it, keyword arguments by their values."""
     try:
-        node = ast.parse(text, mode="eval").body
+        node = parse_expression(text).body
     except SyntaxError:
         return ()
     found: list[tuple[int, int]] = []

@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 
+from .parsing import parse_module
 from .source import SourceFile
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -32,7 +33,7 @@ def _parsed(source: SourceFile) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in the user's strings are not our output
-            return ast.parse(source.text)
+            return parse_module(source.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

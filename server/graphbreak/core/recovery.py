@@ -11,6 +11,7 @@ from typing import Any
 
 import parso
 
+from .parsing import parse_module
 from .source import Position, SourceFile, Span
 
 TOO_DEEP = (RecursionError, MemoryError)
@@ -72,7 +73,7 @@ def syntax_tree(text: str) -> ast.Module:
     """`ast.parse` that warns about nothing: an odd escape in the user's text is not for the server's own log, and never an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text)
+        return parse_module(text)
 
 
 def recovered_tree(text: str) -> Any:

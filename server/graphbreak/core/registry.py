@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from dataclasses import dataclass
+
+from .parsing import literal, parse_expression
 
 _PAGE = "https://meta-pytorch.github.io/compile-graph-break-site/gb/{}.html"
 
@@ -53,7 +54,7 @@ def _entry(code: str, versions: list[dict[str, object]]) -> RegistryEntry:
 def _spoken(text: str) -> str:
     """The text, if it is one: some are the source of an expression, and of these only string constants say something."""
     try:
-        found = ast.literal_eval(text.strip())
+        found = literal(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         found = "" if _is_expression(text) else text
     return " ".join(found.split()) if isinstance(found, str) else ""
@@ -61,7 +62,7 @@ def _spoken(text: str) -> str:
 
 def _is_expression(text: str) -> bool:
     try:
-        ast.parse(text.strip(), mode="eval")
+        parse_expression(text.strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return " + " in text and not text.rstrip().endswith(".")
     return True

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from .parsing import parse_module
+
 Point = tuple[int, int]
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -77,7 +79,7 @@ def same_program(old: str, new: str, idle: set[tuple[int, str]]) -> Places | Non
     if old == new:
         return Places(changed=False)
     try:
-        before, after = ast.parse(old), ast.parse(new)
+        before, after = parse_module(old), parse_module(new)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     known = Counter((_first_line(node), node.name) for node in _outer_functions(before))

@@ -31,6 +31,7 @@ from __future__ import annotations
 import ast
 
 from ..core.findings import Diagnostic, Fix
+from ..core.parsing import parse_expression
 from ..core.places import node_span
 from ..core.source import Edit
 from . import regions
@@ -104,7 +105,7 @@ def _binding(place: Place, callee: str, torch: tuple[str, tuple[Edit, ...]], bin
 
 
 def _bound_to(module: ast.Module, value: str) -> str | None:
-    wanted = ast.dump(ast.parse(value, mode="eval").body)
+    wanted = ast.dump(parse_expression(value).body)
     for statement in module.body:
         if isinstance(statement, ast.Assign) and ast.dump(statement.value) == wanted and isinstance(statement.targets[0], ast.Name):
             return statement.targets[0].id

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..core.parsing import parse_expression
 from ..core.places import node_span
 from ..core.source import SourceFile, Span
 from .operations import COMPARED, COUNTED, REDUCED, TESTED, is_cheap, operation
@@ -267,6 +268,6 @@ def _is_truth(node: ast.expr, known: bool) -> bool:
 def is_primary(text: str) -> bool:
     """Whether a text can take `.any()` or `~` as it is."""
     try:
-        return isinstance(ast.parse(text.strip(), mode="eval").body, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+        return isinstance(parse_expression(text.strip()).body, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
     except SyntaxError:
         return False

@@ -33,6 +33,7 @@ from __future__ import annotations
 import ast
 
 from ..core.findings import Diagnostic, Fix
+from ..core.parsing import parse_module
 from ..core.places import node_span
 from ..core.source import Edit, SourceFile, Span
 from . import regions
@@ -109,14 +110,14 @@ def _definition(name: str, parameters: tuple[str, ...], body: str, torch: str, u
     header = f"@{torch}.compiler.disable{source.newline}def {name}({', '.join(parameters)}):{source.newline}{unit}"
     prefix = "return " if returns else ""
     try:
-        ast.parse(header + prefix + body)
+        parse_module(header + prefix + body)
     except SyntaxError:
         body = f"({body})"  # its lines were held together by parentheses that stay behind
     return header + prefix + body
 
 
 def _has_equal(module: ast.Module, name: str, text: str) -> bool:
-    wanted = ast.dump(ast.parse(text).body[0])
+    wanted = ast.dump(parse_module(text).body[0])
     return any(isinstance(statement, ast.FunctionDef) and ast.dump(statement) == wanted for statement in module.body)
 
 

@@ -11,6 +11,7 @@ import ast
 import re
 from dataclasses import dataclass
 
+from ..core.parsing import parse_expression
 from ..core.places import node_span
 from ..core.source import Edit, SourceFile
 from .names import is_builtin, numbered
@@ -70,7 +71,7 @@ def is_written(source: SourceFile, node: ast.expr) -> bool:
     span = node_span(source, node)
     behind = source.text[source.offset(span.end) :].lstrip()
     try:
-        again = ast.parse(f"({source.slice(span)}\n)", mode="eval").body
+        again = parse_expression(f"({source.slice(span)}\n)").body
     except (SyntaxError, ValueError):
         return False
     return ast.dump(again) == ast.dump(node) and (not behind.startswith("=") or behind.startswith("=="))

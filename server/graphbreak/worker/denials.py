@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import auditing
 from .protocol import Denied
 
 VARIABLE = "GRAPHBREAK_SANDBOX"
@@ -41,8 +40,6 @@ class Watch:
         self._files, self._network = bool(layers & _FILE_LAYERS), bool(layers & _NETWORK_LAYERS)
         self._tell = tell
         self._told: set[Denied] = set()
-        self._busy = threading.local()
-        self._pid = os.getpid()
         self._events: dict[str, Callable[..., None]] = {
             "open": self._open,
             "os.mkdir": self._make,
@@ -61,19 +58,7 @@ class Watch:
     def begin(self) -> None:
         """Listen from now on, where there is something that could be stopped."""
         if self._files or self._network:
-            sys.addaudithook(self._hear)
-
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        heed = self._events.get(event)
-        if heed is None or getattr(self._busy, "now", False) or os.getpid() != self._pid:
-            return
-        self._busy.now = True
-        try:
-            heed(*arguments)
-        except Exception:
-            return  # the program must not notice that somebody listens
-        finally:
-            self._busy.now = False
+            auditing.hear(self._events, lambda event, error: None)
 
     def _open(self, path: Any, mode: Any, flags: Any) -> None:
         if isinstance(path, int):

@@ -8,12 +8,11 @@ import os
 import sys
 import sysconfig
 import tempfile
-import threading
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import dynamo, stacks
+from . import auditing, dynamo, stacks
 from .entering import Entering
 from .patching import patch
 from .protocol import Needed
@@ -62,8 +61,6 @@ class Reading:
         self._unseen: dict[str, None] = {}
         self._quoted: set[str] = set()
         self._entering = Entering()
-        self._busy = threading.local()
-        self._pid = os.getpid()
         self._events: dict[str, Callable[..., None]] = {
             "open": self._open,
             "exec": self._exec,
@@ -78,14 +75,14 @@ class Reading:
 
     def begin(self) -> None:
         """Listen from now on."""
-        sys.addaudithook(self._hear)
+        auditing.hear(self._events, self._misunderstood)
         patch(inspect, "findsource", self._quoting)
 
     def needed(self, traced: Iterable[tuple[str, int]]) -> Needed:
         """All of it. `traced` are the places (file, line) that Dynamo came to without running them."""
-        self._busy.now = True
-        self._add_modules()
-        self._add_search_path()
+        with auditing.unheard():
+            self._add_modules()
+            self._add_search_path()
         crowded = len(self._files) + len(self._programs) > _MOST
         return Needed(
             programs=dict(self._programs),
@@ -97,17 +94,8 @@ class Reading:
             unseen=[*self._unseen, *(["read more files than can be kept"] if crowded else [])],
         )
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        heed = self._events.get(event)
-        if heed is None or getattr(self._busy, "now", False) or os.getpid() != self._pid:
-            return
-        self._busy.now = True
-        try:
-            heed(*arguments)
-        except Exception as error:  # the program must not notice that somebody listens
-            self._unseen.setdefault(f"did something that was not understood ({event}: {type(error).__name__})")
-        finally:
-            self._busy.now = False
+    def _misunderstood(self, event: str, error: Exception) -> None:
+        self._unseen.setdefault(f"did something that was not understood ({event}: {type(error).__name__})")
 
     def _beyond(self, what: str) -> Callable[..., None]:
         return lambda *arguments: self._unseen.setdefault(what)
@@ -124,7 +112,7 @@ class Reading:
 
     def _by_import(self) -> bool:
         """Whether the import system reads a module, which is executed next, or Python or Dynamo looks for a line to show or to name."""
-        frame: types.FrameType | None = sys._getframe(3)
+        frame: types.FrameType | None = sys._getframe(auditing.CALLER + 1)
         names = (_IMPORTER, stacks.FOLDER)
         while frame is not None and frame.f_code.co_filename.startswith(names):
             if frame.f_code.co_name == "get_data":
@@ -151,7 +139,7 @@ class Reading:
             return
         folder = _absolute(os.curdir if path is None else path)
         if not self._passes_by(os.path.join(folder, "")) and folder not in self._written:
-            searching = sys._getframe(2).f_code.co_filename == _IMPORTER
+            searching = sys._getframe(auditing.CALLER).f_code.co_filename == _IMPORTER
             (self._searched if searching else self._folders).setdefault(folder, self._entries(folder))
 
     def _entries(self, folder: str) -> list[str]:

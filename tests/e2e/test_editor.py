@@ -48,8 +48,7 @@ class RealEditor(Editor):
         uri = path.as_uri()
         for _ in range(int(SECONDS / 0.05)):
             newest = next((params.diagnostics for params in reversed(self.published) if params.uri == uri), None)
-            states = [state for state, _ in self.status]
-            ended = not traced or states.count("tracing") == len(states) / 2
+            ended = not traced or not self.status or self.status[-1][0] != "tracing"
             if newest is not None and ended and wanted(list(newest)):
                 return list(newest)
             await asyncio.sleep(0.05)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from graphbreak.lsp import triggers
+
 from .editor import MARK, Editor, capabilities, replacing, until
 
 CLEAN = MARK + "def f(x):\n    return x\n"
@@ -38,6 +40,23 @@ async def test_on_type_an_edit_is_seen_after_a_pause_and_only_then(editor: Edito
     await editor.analysed(1)
     await editor.shows(path, "3:4-3:12")
     await editor.analysed(2)
+
+
+async def test_on_type_an_edit_ends_at_once_what_it_makes_stale(editor: Editor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triggers, "PAUSE", 1000.0)
+    await editor.connect(tmp_path, options={"run": "onType"})
+    helper, entry, other = tmp_path / "helper.py", tmp_path / "a.py", tmp_path / "b.py"
+    editor.open(helper, "def log(x): pass\n")
+    editor.open(entry, "import helper\n" + CLEAN)
+    await editor.analysed(1)
+    editor.change(entry, replacing(0, 0, 0, 0, "# SLOW\n"))
+    await editor.command("graphbreak.trace", entry.as_uri())
+    editor.open(other, SLOW)
+    await editor.analysed(3)
+    editor.insert(helper, 0, 0, "\n")
+    await until(lambda: editor.analyser.cancelled == 1)
+    await editor.analysed(3)
+    assert editor.analyser.cancelled == 1, "what the edit has nothing to do with goes on"
 
 
 async def test_manual_waits_for_the_command(editor: Editor, tmp_path: Path) -> None:

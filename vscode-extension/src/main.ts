@@ -1,6 +1,7 @@
 /** Wires the parts together. Each of them is a file of its own. */
 
 import * as vscode from "vscode";
+import { Attention } from "./attention";
 import { Bands } from "./bands";
 import { BreaksTree } from "./breaksTree";
 import { registerCommands } from "./commands";
@@ -34,6 +35,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const restart = (): void => { server.restartSoon(); };
   context.subscriptions.push(
     log, messages, active, server, reports, breaks, graphs, pages, fixes, commands,
+    new Attention(server),
     new Bands(reports),
     new Status(server, reports),
     active.onDidChange(restart),

@@ -4,6 +4,7 @@ export const STATUS = "graphbreak/status";
 export const ENVIRONMENT = "graphbreak/environment";
 export const NO_ENVIRONMENT = "graphbreak/noEnvironment";
 export const TRYING = "graphbreak/trying";
+export const ACTIVE = "graphbreak/active";
 export const CHANGED = "graphbreak/changed";
 export const REPORT = "graphbreak/report";
 export const EXPLAIN = "graphbreak/explain";

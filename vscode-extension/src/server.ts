@@ -71,6 +71,12 @@ export class Server implements vscode.Disposable {
     }
   }
 
+  /** Tell the server something, if there is one. */
+  async notify(method: string, parameters: unknown): Promise<void> {
+    await this.#work;
+    await this.#client?.sendNotification(method, parameters).catch((error: unknown) => { this.log.warn(`${method}: ${String(error)}`); });
+  }
+
   command(name: string, ...parameters: unknown[]): Promise<unknown> {
     return this.request("workspace/executeCommand", { command: name, arguments: parameters });
   }

@@ -36,7 +36,7 @@ def code_action(ls: GraphbreakServer, params: types.CodeActionParams) -> list[ty
     actions += [action for action in refactors(ls, document, asked) if action.kind is not None and _wants(only, action.kind)]
     if not _wants(only, types.CodeActionKind.QuickFix):
         return actions
-    ls.session.trials.looked_at(document.path, asked)
+    ls.session.looked_at(document.path, asked)
     return _quick_fixes(ls, document, asked) + actions + list(input_actions(ls, document, asked))
 
 

@@ -108,6 +108,8 @@ def _unknown(ls: GraphbreakServer, path: str, trusted: bool) -> str:
         return lens.not_analysed("the workspace is not trusted")
     if ls.session.runs.is_running(path):
         return "tracing…"
+    if ls.session.runs.is_waiting(path):
+        return "waits to be traced…"
     return lens.not_analysed("tracing waits for the command" if ls.session.configuration.of(path).run == MANUAL else "not traced yet")
 
 

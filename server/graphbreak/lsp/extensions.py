@@ -40,6 +40,9 @@ NO_ENVIRONMENT = "graphbreak/noEnvironment"
 TRYING = "graphbreak/trying"
 """Notification to the same clients: `{"trying": bool}`: fixes are being tried in the background, or not any more."""
 
+ACTIVE = "graphbreak/active"
+"""Notification from the client: `{"uri"}` of the document that the user went to; it is traced before the others."""
+
 CHANGED = "graphbreak/changed"
 """Notification to the same clients: `{"uri"}` of an entry document of which something else is known now."""
 

@@ -29,7 +29,7 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
         return None
     converter = ls.session.converter
     place = converter.from_position(document.source, params.position)
-    ls.session.trials.looked_at(document.path, Span(place, place))
+    ls.session.looked_at(document.path, Span(place, place))
     here = [d for d in ls.session.results.at(document.path) if d.span.touches(Span(place, place))]
     if not here:
         return _about_mark(ls, document, Span(place, place))

@@ -11,6 +11,7 @@ from ..core.requests import Analyser
 from ..tracer.engine import Engine
 from ..tracer.store import Store, default_folder
 from . import (
+    active,
     code_actions,
     code_lens,
     commands,
@@ -48,6 +49,7 @@ def create_server(analyser: Analyser | Callable[[], Analyser]) -> GraphbreakServ
 
     server.feature(types.TEXT_DOCUMENT_CODE_LENS, code_lens.OPTIONS)(code_lens.code_lens)
 
+    server.feature(extensions.ACTIVE)(active.active)
     server.feature(extensions.REPORT)(report.report)
     server.feature(extensions.EXPLAIN)(explain.explain)
     server.feature(extensions.RULE)(rule.rule)

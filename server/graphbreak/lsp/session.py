@@ -11,10 +11,11 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from ..core.requests import Analyser
-from ..core.source import SourceFile
+from ..core.source import SourceFile, Span
 from ..tracer.files import read_source
 from .analyses import Analyses
 from .asking import Asking
+from .attention import Attention
 from .configuration import Configuration
 from .convert import Converter, to_path
 from .diagnostics import Publisher
@@ -38,6 +39,7 @@ class Session:
 
     def __init__(self, server: LanguageServer, analyser: Analyser) -> None:
         self.documents = Documents()
+        self.attention = Attention()
         self._lost = Lost()
         self.extension = Extension(server, lambda path: self.converter.uri(path))
         self.notices = Notices(server, self.extension)
@@ -47,7 +49,8 @@ class Session:
         self.publisher = Publisher(server, self.results, lambda: self.converter, lambda: self.extension.results(self.results.reports))
         self.workspace_trace = WorkspaceTrace(self)
         self.analyses = Analyses(self, server, analyser)
-        self.runs = Runs(self.analyses.analyse, lambda: self.documents.revision, self._quiet, lambda: self.workspace_trace.update())
+        revision, update = lambda: self.documents.revision, lambda: self.workspace_trace.update()
+        self.runs = Runs(self.analyses.analyse, revision, self._quiet, update, self.attention)
         self.trials = Trials(self, analyser)
         self.triggers = Triggers(self)
         self.watching = Watching(self.changed_outside, self.notices.log)
@@ -83,6 +86,7 @@ class Session:
         """A document was opened; the editor's text counts from now on, and not the one on disk."""
         self._lost.drop(document.path)
         self.documents.open(document)
+        self.attention.opened(document.path)
         self._has_now(document.source)
         self.results.align(document.source)
         self.publisher.now()
@@ -96,6 +100,7 @@ class Session:
         for change in changes:
             step = self.documents.change(document, converter.from_change(document.source, change))
             self.results.edited(step, document.source)
+        self.attention.at(document.path)
         self.trials.edited(document.path)
         document.version = version
         self.publisher.soon()
@@ -129,9 +134,16 @@ class Session:
 
     def saved(self, path: str) -> None:
         """A file was saved, by this editor or by another program."""
+        if self.documents.get(path) is not None:
+            self.attention.at(path)
         self._saved[path] = self.documents.revision
         self.publisher.at_once()
         self.triggers.saved(path)
+
+    def looked_at(self, path: str, span: Span) -> None:
+        """The user's attention is here: what belongs to it comes first."""
+        self.runs.attend(path)
+        self.trials.looked_at(path, span)
 
     def saved_at(self, path: str) -> int:
         """The revision of the texts at which a file was last saved."""

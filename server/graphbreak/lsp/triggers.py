@@ -31,7 +31,7 @@ class Triggers:
     def settings_changed(self) -> None:
         """Settings were read. What was analysed with the same ones stays as it is."""
         self._session.documents.touch()
-        for document in self._session.documents:
+        for document in sorted(self._session.documents, key=lambda document: self._session.attention.rank(document.path)):
             settings = self._session.configuration.of(document.path)
             if not settings.trusted:
                 self._session.forget(document.path)
@@ -42,9 +42,12 @@ class Triggers:
                 self._session.forget(entry)
 
     def typed(self, path: str) -> None:
-        """A document was changed: analyse after a pause, what depends on it too."""
+        """A document was changed: analyse after a pause, what depends on it too, and end at once what that makes stale."""
         self._stop_timer(path)
-        if any(self._session.configuration.of(entry).run == ON_TYPE for entry in self._affected(path)):
+        waiting = [entry for entry in self._affected(path) if self._session.configuration.of(entry).run == ON_TYPE]
+        for entry in waiting:
+            self._session.runs.outdated(entry)
+        if waiting:
             self._timers[path] = asyncio.get_running_loop().call_later(PAUSE, self._paused, path)
 
     def _paused(self, path: str) -> None:
@@ -113,7 +116,8 @@ class Triggers:
     def _affected(self, path: str) -> list[str]:
         entries = [path, *self._session.results.entries_with(path), *self._session.entries.of(path)]
         entries += self._session.entries.below(path) if os.path.basename(path) == FILE_NAME else []
-        return [entry for entry in dict.fromkeys(entries) if self._session.documents.get(entry) is not None]
+        found = [entry for entry in dict.fromkeys(entries) if self._session.documents.get(entry) is not None]
+        return sorted(found, key=lambda entry: (entry != path, self._session.attention.rank(entry)))
 
     def _stop_timer(self, path: str) -> None:
         timer = self._timers.pop(path, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ..worker.protocol import BreakSeen, MarkSeen
+from ..worker.protocol import BreakSeen, Ended, MarkSeen
 from .breaks import break_diagnostics
 from .causes import Cause, gather_causes
 from .findings import Diagnostic, FunctionResult, Outcome, Report
@@ -16,7 +16,7 @@ from .places import Sources
 from .project import Projects
 from .reporting import report_so_far
 from .requests import AnalysisRequest
-from .tracing import Run
+from .tracing import Finished, Run
 from .workspace import Workspace
 
 
@@ -52,7 +52,7 @@ def foreseen(
     for cause in causes:
         _leave_effects_open(cause)
     rows = [Traced(row, _numbers(row, whole.run.of(MarkSeen)), None) for row in whole.report.functions if row.outcome is Outcome.TRACED]
-    run = replace(whole.run, messages=tuple(seen))
+    run = replace(whole.run, messages=tuple(seen), end=Finished(Ended(0, [], [])))
     part = Part(run, rows, causes, workspace)
     found = break_diagnostics(causes, rows, run, workspace, sources)
     part.diagnostics = [_as_foreseen(diagnostic, edited) for diagnostic in found]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import os
 import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from .marks import Marks
     from .recorder import Recorder
     from .session import Session
+
+Codes = dict[str, tuple[str, types.CodeType]]
+"""The text and the code of files, by path."""
 
 _STUB = """
 def make({free}):
@@ -33,10 +37,22 @@ class Unfit(Exception):
     """The edit cannot be traced alone; the message says why, as the end of a sentence."""
 
 
-def run(session: Session, recorder: Recorder, calls: list[Call], functions: Functions, asked: Focus) -> None:
+def codes_of(paths: Iterable[str]) -> Codes:
+    """The codes of files, made ahead, each with the text that it is made of; a file that cannot be read is left out."""
+    found: Codes = {}
+    for path in paths:
+        text = "".join(linecache.getlines(path))
+        try:
+            found[path] = (text, compile(text, path, "exec", dont_inherit=True))
+        except (SyntaxError, ValueError):
+            continue
+    return found
+
+
+def run(session: Session, recorder: Recorder, calls: list[Call], functions: Functions, codes: Codes, asked: Focus) -> None:
     """Answer one request: the breaks as they come, and `Focused` in the end."""
     try:
-        targets, code = _exchange(asked, functions.get(asked.path, []), session.trace.traced)
+        targets, code = _exchange(asked, functions.get(asked.path, []), codes, session.trace.traced)
     except Unfit as unfit:
         recorder.send(Focused(asked.number, False, str(unfit)))
         return
@@ -51,11 +67,11 @@ def run(session: Session, recorder: Recorder, calls: list[Call], functions: Func
 
 
 def _exchange(
-    asked: Focus, alive: list[types.FunctionType], traced: set[tuple[str, int]]
+    asked: Focus, alive: list[types.FunctionType], known: Codes, traced: set[tuple[str, int]]
 ) -> tuple[list[types.FunctionType], types.CodeType]:
     """Put the code of the new text in the place of the old one, for all functions of the file but the edited one: that one's functions,
     and its new code. Raises Unfit."""
-    codes, edited = paired(asked)
+    codes, edited = _paired(asked, known)
     if not any((asked.path, line) in traced for line in _lines(edited)):
         raise Unfit("the trace did not come to it")
     inside = set(_inner(edited))
@@ -71,10 +87,13 @@ def _exchange(
     return targets, codes[edited]
 
 
-def paired(asked: Focus) -> tuple[dict[types.CodeType, types.CodeType], types.CodeType]:
+def _paired(asked: Focus, known: Codes) -> tuple[dict[types.CodeType, types.CodeType], types.CodeType]:
     """For each code in the text as it was the one in the text as it is, and the code of the edited function as it was. Raises Unfit."""
     try:
-        before, after = (compile(text, asked.path, "exec", dont_inherit=True) for text in (asked.before, asked.after))
+        text, before = known.get(asked.path, ("", None))
+        if before is None or text != asked.before:
+            before = compile(asked.before, asked.path, "exec", dont_inherit=True)
+        after = compile(asked.after, asked.path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise Unfit(f"the text cannot be read: {error}") from error
     codes: dict[types.CodeType, types.CodeType] = {}

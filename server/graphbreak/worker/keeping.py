@@ -1,7 +1,8 @@
 """What stays of a job after its end: a process that holds the program's objects, and traces single edited functions of it when asked to.
 
 It makes the calls of the compiled callables once more, in eager mode, with only the edited function compiled: so that is given its true
-inputs, wherever they come from, and no more is traced than that. Each request is answered by a fork, so that none leaves anything behind.
+inputs, wherever they come from, and no more is traced than that. Each request is answered by a fork, so that none leaves anything
+behind; the fork is made ahead.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 import types
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -99,13 +102,23 @@ def functions_of(root: str) -> Functions:
 
 def serve(session: Session, recorder: Recorder, calls: list[Call], root: str, line: socket.socket) -> NoReturn:
     """Answer the requests that come on the job's line until that is closed."""
+    from . import focusing
+
     dynamo.reset()
     functions = functions_of(root)
+    codes = focusing.codes_of(path for path in functions if any(file == path for file, _ in session.trace.traced))
+
+    def work(asked: Focus, send: Callable[[Message], None]) -> None:
+        recorder.speak_for_a_fork(send)
+        focusing.run(session, recorder, calls, functions, codes, asked)
+
     gc.collect()
     gc.freeze()
+    ready = _Fork(work)
     while (message := _receive(line)) is not None:
         if isinstance(message, Focus):
-            _answer(session, recorder, calls, functions, message, line)
+            ready.answer(message, line)
+            ready = _Fork(work)
     os._exit(0)
 
 
@@ -116,40 +129,64 @@ def _receive(line: socket.socket) -> Message | None:
     return protocol.unpack(line.recv(protocol.HEADER.unpack(header)[0], socket.MSG_WAITALL))
 
 
-def _answer(session: Session, recorder: Recorder, calls: list[Call], functions: Functions, asked: Focus, line: socket.socket) -> None:
-    """Fork, and pass on what the fork says."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
+class _Fork:
+    """A fork of this process, made ahead: what a trace writes to is its own already when the request comes that it is for."""
+
+    def __init__(self, work: Callable[[Focus, Callable[[Message], None]], None]) -> None:
+        self._line, theirs = socket.socketpair()
+        self._process = os.fork()
+        if self._process == 0:
+            try:
+                self._line.close()
+                _be_ready(theirs)
+                asked = _receive(theirs)
+                if isinstance(asked, Focus):
+                    work(asked, lambda message: theirs.sendall(protocol.pack(message)))
+                os._exit(_SETTLED)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(70)
+        theirs.close()
+
+    def answer(self, asked: Focus, line: socket.socket) -> None:
+        """Have it do a request, and pass on to the server what it says; ends it if the server says something before it is done."""
         try:
-            from . import focusing
-
-            os.close(read)
-            recorder.speak_for_a_fork(lambda message: _write(write, protocol.pack(message)))
-            focusing.run(session, recorder, calls, functions, asked)
-            os._exit(_SETTLED)
-        finally:
-            os._exit(70)
-    os.close(write)
-    to_the_end = _relay(read, line)
-    os.close(read)
-    if not to_the_end:
-        os.kill(child, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status != _SETTLED:
-        line.sendall(protocol.pack(Focused(asked.number, False, f"its process ended with status {status}")))
+            self._line.sendall(protocol.pack(asked))
+            to_the_end = _relay(self._line, line)
+        except OSError:
+            to_the_end = False
+        if not to_the_end:
+            os.kill(self._process, signal.SIGKILL)
+        self._line.close()
+        status = os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+        if status != _SETTLED:
+            line.sendall(protocol.pack(Focused(asked.number, False, f"its process ended with status {status}")))
 
 
-def _relay(read: int, line: socket.socket) -> bool:
+def _be_ready(line: socket.socket) -> None:
+    """Trace something small, unless there is something to do."""
+    from . import warming
+
+    both: list[Any] = [line]
+    if not select.select(both, [], [], 0)[0]:
+        try:
+            warming.trace()
+        except Exception:
+            pass  # the program may have changed torch in any way; it is only slower then
+        dynamo.reset()
+
+
+def _relay(fork: socket.socket, line: socket.socket) -> bool:
     """Pass messages on, whole ones only, so that who makes them can be ended at any time. False where the server says something new, or is
     gone, before they end."""
     data = bytearray()
     while True:
-        both: list[Any] = [read, line]
+        both: list[Any] = [fork, line]
         ready, _, _ = select.select(both, [], [])
         if line in ready:
             return False
-        piece = os.read(read, 1 << 16)
+        piece = fork.recv(1 << 16)
         if not piece:
             return True
         data += piece
@@ -159,8 +196,3 @@ def _relay(read: int, line: socket.socket) -> bool:
                 break
             line.sendall(bytes(data[:end]))
             del data[:end]
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]

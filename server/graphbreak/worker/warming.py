@@ -45,20 +45,27 @@ def warm_up() -> None:
     """Trace the small program as a job would. Raises what Dynamo raises where it does not work at all."""
     numbers, values = random.getstate(), torch.get_rng_state()
     filters, level = warnings.filters[:], logging.getLogger(dynamo.TRACE_LOGGER).level
-    linecache.cache[_FILE] = (len(_PROGRAM), None, _PROGRAM.splitlines(keepends=True), _FILE)
     session = Session(Recorder(lambda message: _packed(message)), lambda: None)
     try:
-        names: dict[str, Any] = {"__name__": "warm_up"}
-        exec(compile(_PROGRAM, _FILE, "exec"), names)
+        trace()
     finally:
         session.end()
         dynamo.forget()
-        linecache.cache.pop(_FILE, None)
         warnings.filters[:] = filters  # type: ignore[index]
         logging.getLogger(dynamo.TRACE_LOGGER).setLevel(level)
         random.setstate(numbers)
         torch.set_rng_state(values)
     reading.prepare()
+
+
+def trace() -> None:
+    """Trace the small program, whatever listens to it. What Dynamo remembers of it is for the caller to forget."""
+    linecache.cache[_FILE] = (len(_PROGRAM), None, _PROGRAM.splitlines(keepends=True), _FILE)
+    try:
+        names: dict[str, Any] = {"__name__": "warm_up"}
+        exec(compile(_PROGRAM, _FILE, "exec"), names)
+    finally:
+        linecache.cache.pop(_FILE, None)
 
 
 def _packed(message: protocol.Message) -> None:

@@ -37,7 +37,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
 
 def _points(sizes: tuple[int, ...], program: Callable[[int, int], str], pairs: int, folder: Path) -> Iterator[Point]:
     path, line = folder / "program.py", programs.GROWTH_LINE
-    with Editor(folder, folder / "store") as editor, Reference(folder) as reference:
+    with Editor(folder, folder / "store", {"tryFixes": False}) as editor, Reference(folder) as reference:
         editor.open(path, program(sizes[0], 0))
         editor.traced(path, 0.0)
         for size in sizes:

@@ -26,7 +26,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
     text = programs.long_file(_LINES)
     line = text.split("\n").index("class Layer60(nn.Module):")
     keys, nothing = [], []
-    with Editor(folder, folder / "store") as editor:
+    with Editor(folder, folder / "store", {"tryFixes": False}) as editor:
         editor.open(path, text)
         _, diagnostics = editor.traced(path, 0.0, timeout=240)
         editor.rest(2.0)

@@ -20,7 +20,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
     """Round trips, a hover and a code action in turns, through traces from their save to their diagnostics; and without a trace."""
     path = folder / "program.py"
     busy: list[float] = []
-    with Editor(folder, folder / "store") as editor:
+    with Editor(folder, folder / "store", {"tryFixes": False}) as editor:
         editor.open(path, programs.model(0, layers=2))
         editor.traced(path, 0.0)
         editor.rest(3.0)

@@ -36,7 +36,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
     found = {}
     for name, program in (("small function", programs.small), ("tiny BART", programs.model)):
         with Reference(folder) as reference:
-            parts, warm = asyncio.run(_parts(program, reference, max(pairs, 10), folder))
+            parts, warm = asyncio.run(_parts(program, reference, pairs, folder))
         found[name] = [statistics.median(part) for part in zip(*parts)]
         total = statistics.median(sum(one) for one in parts)
         beside = f"an analysis {seconds(total)}, a warm trace {seconds(statistics.median(warm))}, Dynamo {seconds(found[name][2])}"

@@ -23,7 +23,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
     with Editor(folder, folder / "store") as editor:
         editor.open(path, programs.small(0))
         editor.traced(path, 0.0)
-        for number in range(max(pairs, 10)):
+        for number in range(pairs):
             editor.rest(0.3)
             moved.append(_moved(editor, path, _EDITS[number % len(_EDITS)]))
             again.append(_is_traced(editor, path))

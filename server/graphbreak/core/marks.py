@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 
 from .comments import WORD, Directive, Ignore, read_comments
 from .compilers import MarkOptions, Resolver, compiled_argument, with_keywords
@@ -76,6 +77,12 @@ def find_marks(source: SourceFile, examples: Sequence[Example] = ()) -> Marks:
     """
     if "compile" not in source.text and WORD not in source.text and not examples:
         return Marks()
+    return _found(source, tuple(examples))
+
+
+@lru_cache(maxsize=32)
+def _found(source: SourceFile, examples: tuple[Example, ...]) -> Marks:
+    """Kept, since one text is asked about again and again: by each request of the editor, and by each step of an analysis."""
     parsed = parse(source)
     comments = read_comments(source)
     reader = _Reader(parsed.source, outline(parsed.tree))

@@ -25,6 +25,7 @@ from .folders import folder_uris
 from .losing import Lost
 from .notices import Notices
 from .progress import Progress
+from .reading import Reading
 from .results import Results
 from .runs import Runs
 from .telling import Extension
@@ -53,6 +54,7 @@ class Session:
         self.runs = Runs(self.analyses.analyse, revision, self._quiet, update, self.attention)
         self.trials = Trials(self, analyser)
         self.triggers = Triggers(self)
+        self.reading = Reading(self.soon)
         self.watching = Watching(self.changed_outside, self.notices.log)
         self.asking = Asking(server, lambda path: self.runs.request(path))
         self.entries = Entries(self, lambda: list(folder_uris(server.workspace)))
@@ -104,6 +106,7 @@ class Session:
         self.trials.edited(document.path)
         document.version = version
         self.publisher.soon()
+        self.reading.changed(document)
         self.triggers.typed(document.path)
 
     def changed_unknown(self, path: str, version: int, changes: list[types.TextDocumentContentChangeEvent]) -> None:
@@ -252,6 +255,7 @@ class Session:
         self.triggers.stop()
         self.entries.stop()
         self.watching.stop()
+        self.reading.stop()
         self.publisher.cancel()
         self.extension.stop()
         self.workspace_trace.stop()

@@ -33,6 +33,8 @@ class Sandboxed:
         self.layers: tuple[str, ...] = ()
         self.missing: tuple[str, ...] = ()
         self.cannot_start = ""
+        self.jobs = 0
+        """How many jobs run in it, for whoever counts them."""
         self.memory_end = ""
         """Set once a job was ended because of the memory that it took: a sentence about it."""
         self._line = line

@@ -16,19 +16,19 @@ from ..core.findings import Diagnostic, Environment, Fix, Report
 from ..core.fixall import Choice, FixAll, Remembering
 from ..core.foreseen import Whole
 from ..core.project import Projects, with_project
-from ..core.requests import AnalysisRequest, Permissions
+from ..core.requests import AnalysisRequest
 from ..core.tracing import NoEnvironment, Refused, Run
 from ..core.trials import Trial, try_fix, with_trials
 from ..sandbox import start as sandbox
-from ..sandbox.policy import Policy, policy_for
 from ..worker.protocol import Compared, DeviceSeen, Hello, Job, Message, Missing
-from .environment import choose_interpreter, paths_of, worker_variables
+from .environment import choose_interpreter, worker_variables
 from .files import folders_of, sources_with
 from .focusing import LEAST, Focusing
+from .forks import Forks, Ran
 from .kept import KeptJob
 from .live import Live
-from .once import run_once
-from .prepared import WORKER, CannotStart, NotAllowed, ParentGone, PreparedParent, Ran
+from .pool import Pool
+from .prepared import CannotStart, NotAllowed
 from .project import ProjectReader
 from .reuse import Asked, Reuse, Waiting
 from .rights import Rights, permitted, unconfined, with_wish
@@ -39,8 +39,6 @@ _LAYERS = ("process group", "time limit")
 _LANES = 2
 """How many runs may go on at once before an analysis does its own one after another."""
 _NOT_SANDBOXED = "not sandboxed"
-_NOTHING_MORE = Permissions()
-_NO_SANDBOX = "There is no sandbox here, which the setting `sandbox.require` asks for, so nothing is run."
 _UNCONFIRMED = "There is no sandbox on this platform, and you have not yet allowed that the workspace's programs are run without one."
 _UNTRUSTED = "The workspace is not trusted, so nothing in it is run."
 
@@ -49,10 +47,10 @@ class Engine:
     """Answers analyses. `fork` false uses a fresh process per trace, as platforms without fork do; with a `store`, nothing is run twice."""
 
     def __init__(self, fork: bool | None = None, store: Store | None = None) -> None:
-        self._fork = sys.platform == "linux" and not os.environ.get("GRAPHBREAK_NO_FORK") if fork is None else fork
+        fork = sys.platform == "linux" and not os.environ.get("GRAPHBREAK_NO_FORK") if fork is None else fork
         self._variables, self._notes = worker_variables(os.environ)
         self.reuse = self.reusing(store) if store is not None else None
-        self._parents: dict[tuple[str, Permissions], asyncio.Task[PreparedParent]] = {}
+        self._pool = Pool(fork, self._variables)
         self.names: dict[str, dict[str, bool]] = {}
         """For each interpreter the dotted names that were asked for, and whether its torch has them."""
         self._lanes = 0
@@ -132,29 +130,9 @@ class Engine:
         return await explain(request, name, details, _Tracer(self, request, projects), interpreter, projects)
 
     @property
-    def prepared(self) -> list[PreparedParent]:
-        """The parents that are ready."""
-        done = [task for task in self._parents.values() if task.done() and not task.cancelled() and task.exception() is None]
-        return [task.result() for task in done if task.result().alive]
-
-    async def prepare(self, interpreter: str, permissions: Permissions = _NOTHING_MORE) -> PreparedParent:
-        """The parent of an interpreter with these permissions, started if there is none. Raises CannotStart and NotAllowed."""
-        key = (interpreter, permissions)
-        task = self._parents.get(key)
-        if task is None or (task.done() and (task.cancelled() or task.exception() is not None or not task.result().alive)):
-            task = self._parents[key] = asyncio.create_task(self._start(interpreter, permissions))
-        return await asyncio.shield(task)  # a cancelled trace must not take down a parent that others wait for
-
-    async def _start(self, interpreter: str, permissions: Permissions) -> PreparedParent:
-        parent = PreparedParent(interpreter, self._policy(interpreter, permissions))
-        await parent.start()
-        return parent
-
-    def _policy(self, interpreter: str, permissions: Permissions) -> Policy:
-        """What programs may do under an interpreter. Raises NotAllowed where the platform has nothing of what is required."""
-        if permissions.require and not (sandbox.AVAILABLE and permissions.enabled):
-            raise NotAllowed(_NO_SANDBOX)
-        return policy_for(permissions, self._variables, paths_of(interpreter), WORKER, os.path.expanduser("~"), os.cpu_count() or 1)
+    def prepared(self) -> list[Forks]:
+        """The parents that are ready, those of the second level included."""
+        return [*self._pool.ready, *self._pool.grown]
 
     async def answer(self, asked: Asked, rights: Rights, on_message: Callable[[Message], None], begun: Callable[[], None]) -> Ran:
         """What a job says: what it said before, where it could say nothing else now; else it is run, and `begun` told before. Raises
@@ -168,17 +146,7 @@ class Engine:
 
     async def run(self, job: Job, interpreter: str, rights: Rights, timeout: float, on_message: Callable[[Message], None]) -> Ran:
         """Run a job, by a fork where that is possible. Raises CannotStart and NotAllowed."""
-        if not self._fork:
-            return await run_once(interpreter, self._policy(interpreter, rights.permissions), job, rights.folders, timeout, on_message)
-        for _ in range(3):
-            parent = await self.prepare(interpreter, rights.permissions)
-            assert parent.hello is not None
-            on_message(parent.hello)
-            try:
-                return await parent.run(job, rights.folders, timeout, on_message)
-            except ParentGone:  # something ended it since it was last used
-                await parent.close()
-        raise CannotStart(f"The prepared process of {interpreter} ends again and again before it is used.")
+        return await self._pool.run(job, interpreter, rights, timeout, on_message)
 
     async def together(self, works: Sequence[Callable[[], Awaitable[_T]]]) -> list[_T]:
         """The results of works of one analysis, in order: one after another, and two at once where no other analysis needs the core."""
@@ -210,14 +178,8 @@ class Engine:
 
     async def _end_parents(self) -> None:
         await self.focusing.close()
-        parents, self._parents = self._parents, {}
         self.names.clear()
-        for task in parents.values():
-            task.cancel() if not task.done() else None
-            try:
-                await (await task).close()
-            except (CannotStart, asyncio.CancelledError, Exception):
-                continue
+        await self._pool.end()
 
     async def close(self) -> None:
         """End every worker."""

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
-import signal
 import socket
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from ..core.tracing import Finished, RunEnd, TimedOut, WorkerDied
 from ..sandbox.policy import Policy
 from ..sandbox.start import Sandboxed, start
 from ..worker import protocol
-from ..worker.protocol import Exited, Fork, Hello, Job, Kill, Message, Spare
-from .connection import Tail, read_run, version_problem
-from .kept import KeptJob
+from ..worker.protocol import Grow, Grown, Hello, Message
+from .connection import Tail, version_problem
+from .forks import PACKET, Forks
+from .forks import ParentGone as ParentGone
+from .forks import Ran as Ran
 
 WORKER = str(Path(__file__).parent.parent / "worker" / "__main__.py")
 _STARTUP_SECONDS = 300.0
-_LAST_WORDS_SECONDS = 2.0
-_PACKET = 1 << 20
+_GROWTH_SECONDS = 120.0
 
 
 class CannotStart(Exception):
@@ -32,22 +28,6 @@ class CannotStart(Exception):
 
 class NotAllowed(Exception):
     """Nothing was started, since the sandbox is not what the user asks for; the message is the sentence to show."""
-
-
-class ParentGone(Exception):
-    """The parent ended before it could fork; another one may do."""
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A job that was run: what the worker is, the layers of the sandbox around it, how it ended, and the tail of what it printed; and the
-    job itself where it stays after its end, which whoever has this has to close."""
-
-    hello: Hello
-    layers: tuple[str, ...]
-    end: RunEnd
-    output: str
-    kept: KeptJob | None = None
 
 
 def greeting(interpreter: str, message: Message) -> Hello:
@@ -65,28 +45,14 @@ def refusal(program: Sandboxed) -> NotAllowed:
     return NotAllowed(f"The sandbox lacks {names} here, which the setting `sandbox.require` asks for, so nothing is run.")
 
 
-class PreparedParent:
-    """One parent process. `start` it first; `run` may be called many times, also at once; `close` ends it with all its jobs."""
+class PreparedParent(Forks):
+    """One parent process. `start` it first; `close` ends it with all its jobs, and those of the parents that have grown from it."""
 
     def __init__(self, interpreter: str, policy: Policy) -> None:
+        super().__init__()
         self._interpreter = interpreter
         self._policy = policy
-        self._numbers = itertools.count(1)
-        self._exits: dict[int, asyncio.Future[int]] = {}
-        self._busy = 0
-        """How many jobs run, without those that are only kept."""
         self._noise = Tail()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._program: Sandboxed | None = None
-        self._lost = False
-        self.hello: Hello | None = None
-        self.has_spare = False
-        """Whether a process is ready ahead of the next job."""
-
-    @property
-    def alive(self) -> bool:
-        """Whether it can still fork."""
-        return self._program is not None and self._program.process.returncode is None and not self._lost
 
     async def start(self) -> Hello:
         """Start it and wait until torch is imported. Raises CannotStart and NotAllowed."""
@@ -117,7 +83,7 @@ class PreparedParent:
         return self.hello
 
     async def _greeting(self) -> Hello:
-        data = await asyncio.get_running_loop().sock_recv(self._control, _PACKET)
+        data = await asyncio.get_running_loop().sock_recv(self._control, PACKET)
         if not data:
             raise await self._why_no_greeting()
         try:
@@ -138,133 +104,32 @@ class PreparedParent:
         why = f"The interpreter {self._interpreter} ended with status {status} while importing torch"
         return CannotStart(f"{why}: {last}" if last else f"{why}.")
 
-    async def _listen(self) -> None:
-        """Hear of jobs that ended, until the parent itself is gone."""
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                data = await loop.sock_recv(self._control, _PACKET)
-            except OSError:
-                data = b""
-            if not data:
-                break
-            try:
-                message = protocol.unpack(data[protocol.HEADER.size :])
-            except protocol.ProtocolError:
-                break  # it is not ours any more
-            if isinstance(message, Spare):
-                self.has_spare = message.ready
-            waiting = self._exits.get(message.job) if isinstance(message, Exited) else None
-            if isinstance(message, Exited) and waiting is not None and not waiting.done():
-                waiting.set_result(message.status)
-        self._lost = True
-        for waiting in self._exits.values():
-            if not waiting.done():
-                waiting.set_result(-signal.SIGKILL)
-
-    async def run(self, job: Job, needed: Sequence[str], timeout: float, on_message: Callable[[Message], None]) -> Ran:
-        """Run a job in a fork. When the task is cancelled the job is ended first. `needed` are the folders that it must see. Raises
-        ParentGone."""
+    async def grow(self, modules: Sequence[str]) -> GrownParent | str:
+        """A parent of the second level, which has imported these libraries too, in order; the name of one that cannot be imported ahead
+        (empty: nobody knows why it did not work)."""
         assert self._program is not None
         assert self.hello is not None
-        number = next(self._numbers)
-        gone = self._exits[number] = asyncio.get_running_loop().create_future()
-        output = Tail()
-        self._program.memory_end = "" if not self._busy else self._program.memory_end
-        self._busy += 1
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
         try:
-            await self._program.show(needed)
-            reader, writer, follow = await self._fork(number, output)
-        except BaseException:
-            del self._exits[number]
-            self._busy -= 1
-            raise
-
-        async def leave() -> None:
-            await self._end(number, gone)
-            writer.close()
-            await asyncio.wait([follow], timeout=0.2)
-            follow.cancel()
-
-        kept = False
-        try:
-            writer.write(protocol.pack(job))
-            end = await self._talk(reader, gone, timeout, on_message)
-            if isinstance(end, WorkerDied) and not end.detail:
-                await asyncio.wait([gone], timeout=_LAST_WORDS_SECONDS)
-                status = gone.result() if gone.done() else protocol.CUT_OFF  # it may live on, unheard
-                end = WorkerDied(status, self._program.memory_end if status == -signal.SIGKILL else "")
-            kept = job.keep > 0 and isinstance(end, Finished) and end.ended.kept
-        finally:
-            if not kept:
-                await leave()
-            await self._rest()
-        stays = KeptJob(reader, writer, leave, lambda busy: self._show(needed) if busy else self._rest()) if kept else None
-        return Ran(self.hello, self._program.layers, end, output.text, stays)
-
-    async def _show(self, needed: Sequence[str]) -> None:
-        """A job that was kept has something to do."""
-        assert self._program is not None
-        self._busy += 1
-        await self._program.show(needed)
-
-    async def _rest(self) -> None:
-        """A job has nothing to do any more."""
-        assert self._program is not None
-        self._busy -= 1
-        if not self._busy:
-            await self._program.tidy()
-
-    async def _end(self, number: int, gone: asyncio.Future[int]) -> None:
-        """End a job."""
-        assert self._program is not None
-        self._kill(number)
-        await asyncio.wait([gone], timeout=5)
-        if not gone.done():  # the parent does not get to it any more, so that all of its processes have to go
-            self._lost = True
-            self._program.process.kill()
-        del self._exits[number]
-
-    async def _fork(self, number: int, output: Tail) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Task[None]]:
-        ours, theirs = socket.socketpair()
-        read_end, write_end = os.pipe()
-        try:
-            socket.send_fds(self._control, [protocol.pack(Fork(number))], [theirs.fileno(), write_end])
-        except OSError as error:
+            socket.send_fds(self._control, [protocol.pack(Grow(list(modules)))], [theirs.fileno()])
+        except OSError:
             ours.close()
-            os.close(read_end)
-            self._lost = True
-            raise ParentGone from error
+            return ""
         finally:
             theirs.close()
-            os.close(write_end)
-        loop = asyncio.get_running_loop()
-        stream = asyncio.StreamReader()
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(read_end, "rb", buffering=0))
-        reader, writer = await asyncio.open_connection(sock=ours, limit=1 << 20)
-        return reader, writer, asyncio.create_task(output.follow(stream))
-
-    async def _talk(
-        self, reader: asyncio.StreamReader, gone: asyncio.Future[int], timeout: float, on_message: Callable[[Message], None]
-    ) -> RunEnd:
-        """Listen until the job says its last, is gone, or overruns. Its children may hold its socket open, so its exit counts too."""
-        talk = asyncio.create_task(read_run(reader, on_message))
         try:
-            both: list[asyncio.Future[Any]] = [talk, gone]
-            done, _ = await asyncio.wait(both, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            if not done:
-                return TimedOut(timeout)
-            if talk not in done:
-                await asyncio.wait([talk], timeout=_LAST_WORDS_SECONDS)
-            return talk.result() if talk.done() else WorkerDied(None)
-        finally:
-            talk.cancel()
-
-    def _kill(self, number: int) -> None:
-        try:
-            self._control.send(protocol.pack(Kill(number)))
-        except OSError:
-            pass  # the parent is gone, and its jobs with it
+            data = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(ours, PACKET), _GROWTH_SECONDS)
+            answer = protocol.unpack(data[protocol.HEADER.size :]) if data else None
+        except (OSError, asyncio.TimeoutError, protocol.ProtocolError):
+            answer = None
+        except BaseException:
+            ours.close()
+            raise
+        if not isinstance(answer, Grown) or answer.left_out:
+            ours.close()
+            return answer.left_out if isinstance(answer, Grown) else ""
+        return GrownParent(ours, self._program, self.hello, tuple(modules), answer.files)
 
     async def close(self) -> None:
         """End it with all its jobs; returns when it is gone."""
@@ -277,8 +142,40 @@ class PreparedParent:
                 await self._program.process.wait()
         if self._program is not None:
             self._program.close()
-        for task in self._tasks:
-            task.cancel()
-        for waiting in self._exits.values():
-            if not waiting.done():
-                waiting.set_result(-signal.SIGKILL)
+        self._forget_jobs()
+
+
+class GrownParent(Forks):
+    """A parent of the second level: `modules` are imported in it, from files that `is_current` looks at. It ends with the one that it
+    has grown from."""
+
+    def __init__(self, control: socket.socket, program: Sandboxed, hello: Hello, modules: tuple[str, ...], files: Sequence[str]) -> None:
+        super().__init__()
+        self._control, self._program, self.hello, self.modules = control, program, hello, modules
+        folders = {_package_folder(file) for file in files}
+        self._stamps = {path: _stamp(path) for path in (*files, *folders)}
+        self._tasks.append(asyncio.create_task(self._listen()))
+
+    def is_current(self) -> bool:
+        """Whether no file of what is imported has changed, and nothing was installed beside it."""
+        return all(_stamp(path) == stamp for path, stamp in self._stamps.items())
+
+    def close(self) -> None:
+        """End it with all its jobs."""
+        self._control.close()
+        self._lost = True
+        self._forget_jobs()
+
+
+def _package_folder(file: str) -> str:
+    """The `site-packages` that a file is in; when something is installed there it changes."""
+    folder, found, _ = file.partition(f"{os.sep}site-packages{os.sep}")
+    return folder + found if found else os.path.dirname(file)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return -1, -1
+    return found.st_mtime_ns, found.st_size

@@ -35,7 +35,7 @@ def run(job: Job, send: Callable[[Message], None], line: socket.socket | None = 
 
     Where there is a `line` to the server, requests may come on it after the end (`Job.keep`).
     """
-    from . import devices, keeping, reading, session  # the first import of torch, where the parent has not done it
+    from . import devices, keeping, preloading, reading, session  # the first import of torch, where the parent has not done it
 
     devices.prepare(job.device)
     if job.names:
@@ -50,8 +50,10 @@ def run(job: Job, send: Callable[[Message], None], line: socket.socket | None = 
     recorder.expect(job.marks, job.quiet_seconds, job.quiet_calls)
 
     def leave(status: int, stopped: str = "", problem: str = "") -> NoReturn:
+        if preloading.current is not None and preloading.current.waits:
+            preloading.start_over()
         calls = recording.keeping.calls(recording.trace.seconds)
-        _say_the_end(recorder, job, status, stopped, problem, bool(calls))
+        _say_the_end(recorder, job, status, stopped, problem, bool(calls), noting.names)
         if calls and line is not None:
             keeping.serve(recording, recorder, calls, job.root, line)
         os._exit(0)
@@ -65,6 +67,11 @@ def run(job: Job, send: Callable[[Message], None], line: socket.socket | None = 
     denials.Watch(denials.told(), recorder.send).begin()
     recorder.reading = reading.Reading()
     recorder.reading.begin()
+    noting = preloading.Noting()
+    noting.begin()
+    if preloading.current is not None:
+        recorder.hold()
+        preloading.current.begin(recorder.release)
     if job.device == "cuda" and not devices.cuda_is_there():
         recorder.send(DeviceSeen("cuda", ""))
         leave(0)
@@ -268,12 +275,12 @@ def _finish_program() -> None:
     atexit._run_exitfuncs()
 
 
-def _say_the_end(recorder: Recorder, job: Job, status: int, stopped: str, problem: str, kept: bool) -> None:
+def _say_the_end(recorder: Recorder, job: Job, status: int, stopped: str, problem: str, kept: bool, imports: list[str]) -> None:
     """Say that it is over. Whoever does leaves at once: the interpreter's own teardown costs seconds and can hang."""
     files = _workspace_files(job)
     if recorder.reading is not None:
         recorder.send(recorder.reading.needed(recorder.traced))
-    recorder.send(Ended(status, files, _third_party(), stopped, recorder.notes, dict(recorder.runs), problem, kept))
+    recorder.send(Ended(status, files, imports, stopped, recorder.notes, dict(recorder.runs), problem, kept))
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -283,20 +290,11 @@ def _say_the_end(recorder: Recorder, job: Job, status: int, stopped: str, proble
 
 def _workspace_files(job: Job) -> list[str]:
     """The files below the workspace root whose modules were imported, and the job's own."""
+    from . import reading
+
     found = {job.path}
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
+    for name, module in list(sys.modules.items()):
+        file = None if reading.is_prepared(name) else getattr(module, "__file__", None)
         if isinstance(file, str) and file.startswith(job.root + os.sep) and not stacks.is_ours(file):
             found.add(os.path.abspath(file))
     return sorted(found)
-
-
-def _third_party() -> list[str]:
-    """The top-level modules that came from site-packages."""
-    return sorted(
-        {
-            name.partition(".")[0]
-            for name, module in list(sys.modules.items())
-            if "site-packages" in str(getattr(module, "__file__", "") or "")
-        }
-    )

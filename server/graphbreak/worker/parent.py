@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import confinement, processes, protocol
-from .protocol import Exited, Fork, Kill, Message, Spare
+from .protocol import Exited, Fork, Grow, Grown, Kill, Message, Spare
 
 _PAUSE_SECONDS = 0.05
 _BUSY_SECONDS = 1.0
@@ -29,11 +29,12 @@ class Parent:
     """It holds nothing but its children; each message on the control socket is one packet. `do_job` is what a job's process does with
     its own socket, `warm_up` what a spare does first."""
 
-    def __init__(self, control: socket.socket, do_job: Callable[[int], NoReturn], warm_up: Callable[[], None]) -> None:
-        self._control, self._do_job, self._warm_up = control, do_job, warm_up
+    def __init__(self, control: socket.socket, do_job: Callable[[int], NoReturn], warm_up: Callable[[], None], grown: bool = False) -> None:
+        self._control, self._do_job, self._warm_up, self._grown = control, do_job, warm_up, grown
         self._jobs: dict[int, int] = {}
         self._spare, self._line = 0, None  # type: tuple[int, socket.socket | None]
         self._ready, self._failures = False, 0
+        self._branches: set[int] = set()
         self._last = time.monotonic()
         self._wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
@@ -62,7 +63,7 @@ class Parent:
             if self._until_spare() == 0:
                 self._make_spare()
         self._drop_spare()
-        groups, self._jobs = list(self._jobs.values()), {}
+        groups, self._jobs, self._branches = [*self._jobs.values(), *self._branches], {}, set()
         for group in groups:
             self._end_group(group)
 
@@ -85,7 +86,23 @@ class Parent:
             self._start(message.job, *descriptors)
         elif isinstance(message, Kill) and message.job in self._jobs:
             processes.kill_group(self._jobs[message.job])
+        elif isinstance(message, Grow):
+            control = socket.socket(fileno=descriptors[0])
+            self._branches.add(self._fork(lambda: self._become_parent(message.modules, control)))
+            control.close()
         return True
+
+    def _become_parent(self, modules: list[str], control: socket.socket) -> NoReturn:
+        """Be a parent of the second level, which has imported libraries too; its jobs find them when they ask for them."""
+        from . import preloading
+
+        loaded = preloading.load(modules)
+        control.send(protocol.pack(Grown(loaded.files, loaded.left_out)))
+        if not loaded.left_out:
+            preloading.current = preloading.Preloaded(loaded.units)
+            preloading.current.hide()
+            Parent(control, self._do_job, self._warm_up, grown=True).serve()
+        os._exit(0)
 
     # Jobs
 
@@ -123,7 +140,12 @@ class Parent:
         self._control.close()
         if self._line is not None:
             self._line.close()
-        atexit._clear()  # what the parent's imports registered is not the program's
+        self._forget_exits()
+
+    def _forget_exits(self) -> None:
+        """What the parent's imports registered is not the program's; what the program's own did, when they were made ahead, is."""
+        if not self._grown:
+            atexit._clear()
 
     def _become_job(self, channel: int, output: int) -> NoReturn:
         os.dup2(output, 1)
@@ -154,7 +176,7 @@ class Parent:
     def _be_spare(self, line: socket.socket) -> NoReturn:
         """Warm up, say so, and wait to be given the job's socket and the end for its output."""
         self._warm_up()
-        atexit._clear()
+        self._forget_exits()
         gc.collect()
         gc.freeze()
         line.send(b"ready")
@@ -216,6 +238,9 @@ class Parent:
                 break
             if pid == self._spare:
                 self._let_go_of_spare(failed=True)
+            if pid in self._branches:
+                self._branches.discard(pid)
+                self._end_group(pid)
             ended += [(job, pid, os.waitstatus_to_exitcode(status)) for job, known in self._jobs.items() if known == pid]
         for job, pid, status in ended:
             del self._jobs[job]
@@ -236,7 +261,7 @@ class Parent:
         """
         processes.kill_group(group)
         for _ in range(400):
-            strays = processes.children() - {*self._jobs.values(), self._spare}
+            strays = processes.children() - {*self._jobs.values(), *self._branches, self._spare}
             for pid in strays:
                 processes.kill(pid)
             if not strays and not processes.exists(group):

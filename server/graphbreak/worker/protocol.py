@@ -339,7 +339,9 @@ class Needed:
 @dataclass(frozen=True)
 class Ended:
     """The job is over. `status` is the exit status the program asked for; `stopped` says why it was ended early; `runs` how often the
-    graph of each compile was run. `problem` is a sentence where it could not be run as asked. A job that was `kept` waits for `Focus`."""
+    graph of each compile was run. `modules` are the libraries that the program imported, in
+    order, if they are worth importing ahead. `problem` is a sentence where it could not be run as asked. A job that was `kept` waits for
+    `Focus`."""
 
     status: int
     files: list[str]
@@ -396,6 +398,21 @@ class Exited:
 
 
 @dataclass(frozen=True)
+class Grow:
+    """To the prepared parent, with a control socket beside it: fork a parent that imports these libraries, in order, and answers there."""
+
+    modules: list[str]
+
+
+@dataclass(frozen=True)
+class Grown:
+    """From a parent forked by `Grow`: where its modules came from; or which of the libraries cannot be imported ahead, and it ends."""
+
+    files: list[str]
+    left_out: str = ""
+
+
+@dataclass(frozen=True)
 class Spare:
     """From the prepared parent: whether a process is ready ahead of the next job."""
 
@@ -403,8 +420,8 @@ class Spare:
 
 
 Message = typing.Union[
-    Fork, Kill, Exited, Spare, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled, LimitHit,
-    Explained, Failure, Compared, Missing, DeviceSeen, Denied, Needed, Ended, Focus, Focused,
+    Fork, Kill, Exited, Spare, Grow, Grown, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled,
+    LimitHit, Explained, Failure, Compared, Missing, DeviceSeen, Denied, Needed, Ended, Focus, Focused,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 

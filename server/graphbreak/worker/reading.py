@@ -46,6 +46,11 @@ def prepare() -> None:
         _own_places = frozenset(place for place in sys.path if place.startswith(private) and place not in given)
 
 
+def is_prepared(name: str) -> bool:
+    """Whether every program finds a module of this name imported."""
+    return name in _prepared
+
+
 class Reading:
     """Listens to what a program opens, lists and executes, from `begin` to the end of the process."""
 

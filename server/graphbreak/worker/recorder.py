@@ -34,6 +34,7 @@ class Recorder:
         self.reading: Reading | None = None
         self.traced: set[tuple[str, int]] = set()
         """The lines outside of torch that Dynamo came to, in whatever attempt."""
+        self._held: list[Message] | None = None
         self._waiting: list[KnownMark] = []
         self._quiet_seconds = 3.0
         self._quiet_calls = 32
@@ -59,6 +60,20 @@ class Recorder:
         """Send a message, from any thread."""
         if os.getpid() == self._pid:
             with self._lock:
+                if self._held is not None:
+                    self._held.append(message)
+                else:
+                    self._send(message)
+
+    def hold(self) -> None:
+        """Send nothing until `release`."""
+        self._held = []
+
+    def release(self) -> None:
+        """Send what was held back, and all that comes."""
+        with self._lock:
+            held, self._held = self._held or [], None
+            for message in held:
                 self._send(message)
 
     def record(self, message: Message) -> None:

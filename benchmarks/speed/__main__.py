@@ -77,7 +77,7 @@ def _measured(name: str, pairs: int, folder: Path) -> Iterator[Row]:
             problem = "" if process.returncode == 0 else _last(errors, f"it ended with {process.returncode}")
         except subprocess.TimeoutExpired:
             _end(machine.with_descendants(process.pid))
-            said, _ = process.communicate()
+            said, _ = process.communicate(timeout=30)  # what it printed until then
             problem = f"it did not end within {limit} s"
     yield from (from_json(line.removeprefix(_MARK)) for line in (said or "").splitlines() if line.startswith(_MARK))
     if problem:

@@ -12,9 +12,9 @@ from ..editor import Editor
 from ..reference import Reference
 from ..rows import Row, seconds
 
-SECONDS = 600
+SECONDS = 840
 _OPERATIONS, _BREAKS = (10, 100, 500, 1000, 2000), (1, 10, 30, 60, 100)
-_MOST = 5
+_MOST = 10
 """Pairs for each point: a trace of the largest takes seconds."""
 
 _LIMIT = 1.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import statistics
 import sys
 import time
@@ -17,6 +18,7 @@ from graphbreak.tracer.engine import Engine
 from graphbreak.worker.protocol import Ended, FrameCompiled
 
 from .. import programs
+from ..editor import environment
 from ..reference import Reference
 from ..rows import Row, seconds
 
@@ -34,6 +36,7 @@ PARTS = (
 def measure(pairs: int, folder: Path) -> Iterator[Row]:
     """One row for each program; the medians of the parts go to a file beside."""
     found = {}
+    os.environ.update(environment(folder / "store"))  # what was found before is not to be found again
     for name, program in (("small function", programs.small), ("tiny BART", programs.model)):
         with Reference(folder) as reference:
             parts, warm = asyncio.run(_parts(program, reference, pairs, folder))

@@ -474,6 +474,13 @@ def test_nesting_that_is_too_deep_is_said() -> None:
     assert problem.message == "Python cannot read this file: it is nested too deeply."
 
 
+def test_the_marks_beside_what_is_nested_too_deeply_are_found() -> None:
+    found = marks_of("import torch\n\n@torch.compile\ndef f(x):\n    return x\n\ny = " + " + ".join(["1"] * 20_000) + "\nprint(y)\n")
+    assert [mark.name for mark in found.marks] == ["f"]
+    assert found.problem is not None
+    assert found.problem.span.start.line == 6
+
+
 def test_deep_code_that_python_takes_is_read() -> None:
     text = "import torch\n" + "x = a" + ".b" * 300 + "()" * 80 + "\ny = " + "[" * 80 + "torch.compile(f)" + "]" * 80
     assert [mark.name for mark in marks_of(text).marks] == ["f"]

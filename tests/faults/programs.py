@@ -23,7 +23,7 @@ def f(x):
 
 f(torch.ones(3))
 """
-TIMED_OUT, DIED, RAISED, TRACED, ANY = "timed out", "died", "raised", "traced", "any"
+TIMED_OUT, DIED, RAISED, TRACED, NOT_RUN, ANY = "timed out", "died", "raised", "traced", "not run", "any"
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,9 @@ LEAVING = [
     Hostile("an exception that cannot be told", "class E(Exception):\n    def __str__(self): raise KeyError\nraise E", RAISED, "E"),
     Hostile("a very long exception", "raise ValueError('x' * 100_000_000)", RAISED, "ValueError: xxx"),
     Hostile("a question", "input()", RAISED, "EOFError"),
-    Hostile("a debugger", "breakpoint()\nx = 1", RAISED, "BdbQuit", telling=True),
+    Hostile("a breakpoint", "breakpoint()\nx = 1", TRACED, "was passed over: a traced program has nobody to answer it"),
+    Hostile("a debugger", "import pdb; pdb.set_trace()\nx = 1", RAISED, "nobody to answer it; take it out", telling=True),
+    Hostile("a debugger in the end", "import pdb; pdb.set_trace()", ANY, "quits at its first question"),
     Hostile("an exception in a thread", "threading.Thread(target=lambda: 1 / 0).start()", TRACED),
 ]
 
@@ -212,6 +214,7 @@ ODD = [
     Hostile("an import cycle", "import one", TRACED, files={"one.py": "import two\n", "two.py": "import one\n"}),
     Hostile("a module that exits", "import one", TRACED, files={"one.py": "raise SystemExit\n"}),
     Hostile("60,000 lines", "x = 1\n" * 60_000, TRACED),
+    Hostile("too many terms", "x = " + " + ".join(["1"] * 20_000), NOT_RUN, "RecursionError"),
     Hostile("a deep expression", "x = " + "(" * 90 + "1" + ")" * 90, TRACED),
 ]  # fmt: skip
 

@@ -14,7 +14,7 @@ import pytest
 from graphbreak.core.findings import Kind, Outcome, Report
 from harness import PRINT, Harness, assert_print_example, of_kind, only, squiggles
 
-from .programs import ANY, DIED, PROGRAMS, RAISED, TIMED_OUT, Hostile
+from .programs import ANY, DIED, NOT_RUN, PROGRAMS, RAISED, TIMED_OUT, Hostile
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "full"
 BREAK = ("break", "GB0059", 'print("a")')
@@ -62,6 +62,11 @@ def said(report: Report) -> str:
 def assert_ended_as(report: Report, program: Hostile) -> None:
     if program.ends == ANY:
         assert only(report).outcome in (Outcome.TRACED, Outcome.TIMED_OUT)
+        assert program.says in said(report)
+        return
+    if program.ends == NOT_RUN:
+        assert only(report).outcome is Outcome.RAISED
+        assert program.says in said(report)
         return
     assert BREAK in squiggles(report), said(report)
     assert (only(report).outcome is Outcome.TIMED_OUT) is (program.ends == TIMED_OUT), said(report)

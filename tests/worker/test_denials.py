@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,29 @@ def test_what_the_user_permits_is_written(harness: Harness, tmp_path: Path) -> N
     report = harness.analyse(path, settings=Settings(interpreter=INTERPRETER, permissions=permitted))
     assert (squiggles(report), report.problems) == ([BREAK], ())
     assert ((tmp_path / "run.log").read_text(), (tmp_path / "out" / "model").read_text()) == ("x", "y")
+
+
+def test_a_file_that_is_not_in_the_private_folder_is_said_to_be_elsewhere(harness: Harness, tmp_path: Path) -> None:
+    outside = Path("/tmp") / f"graphbreak-test-{tmp_path.name}-{os.getpid()}.txt"
+    outside.write_text("x")
+    program = PRINT + f"open({str(outside)!r}).read()\n"
+    try:
+        report = harness.write_and_analyse(tmp_path / "main.py", program)
+        (raised,) = of_kind(report, Kind.RAISED)
+        assert "(/tmp/ is the program's own here; the setting `sandbox.read` shows it what lies there" in raised.message
+        permitted = Settings(interpreter=INTERPRETER, permissions=Permissions(read=(str(outside),)))
+        assert squiggles(harness.analyse(tmp_path / "main.py", settings=permitted)) == [BREAK]
+    finally:
+        outside.unlink()
+
+
+@pytest.mark.parametrize("path", ["missing.txt", "/nowhere/missing.txt"])
+def test_what_is_missing_on_the_machine_too_is_only_missing(harness: Harness, tmp_path: Path, path: str) -> None:
+    report = harness.write_and_analyse(tmp_path / "main.py", PRINT + f"open({path!r})\n")
+    (raised,) = of_kind(report, Kind.RAISED)
+    assert raised.message.endswith(f"No such file or directory: {path!r}")
+
+
+def test_a_look_into_the_private_folder_that_the_program_expects_to_fail_is_not_remarked_upon(harness: Harness, tmp_path: Path) -> None:
+    report = harness.write_and_analyse(tmp_path / "main.py", attempt("open('/tmp/cache.json')"))
+    assert (squiggles(report), report.problems) == ([BREAK], ())

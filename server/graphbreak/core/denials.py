@@ -8,7 +8,14 @@ from dataclasses import replace
 from ..worker.protocol import Denied, Failure
 from .tracing import Run
 
-_ALLOW = {"write": ("write", "--allow-write"), "read": ("read", "--allow-read"), "connect to": ("network", "--allow-network")}
+_ALLOW = {
+    "write": ("write", "--allow-write"),
+    "read": ("read", "--allow-read"),
+    "find": ("read", "--allow-read"),
+    "connect to": ("network", "--allow-network"),
+}
+
+_OWN = ("/tmp/", "/var/tmp/", "/dev/shm/")
 
 _FILE_ERRORS = frozenset({"PermissionError", "OSError", "FileNotFoundError"})
 _NETWORK_ERRORS = frozenset({"gaierror", "OSError", "ConnectionError", "ConnectTimeout", "URLError", "TimeoutError",
@@ -19,8 +26,18 @@ _NETWORK_ERRORS = frozenset({"gaierror", "OSError", "ConnectionError", "ConnectT
 def denial_sentence(denied: Denied) -> str:
     """What was tried, and which setting allows it."""
     setting, option = _ALLOW.get(denied.action, ("", ""))
+    if denied.action == "find":
+        own = next((folder for folder in _OWN if denied.target.startswith(folder)), "")
+        return (
+            f"{own} is the program's own here; the setting `sandbox.{setting}` shows it what lies there, or `{option}` on the command line."
+        )
     words = f"tried to {denied.action} {denied.target}: the sandbox does not allow it"
     return f"{words}; the setting `sandbox.{setting}` does, or `{option}` on the command line." if setting else f"{words}."
+
+
+def stopped(run: Run) -> list[str]:
+    """A sentence for each thing that was stopped; a file that was not there is no such thing, and only explains an exception."""
+    return [denial_sentence(denied) for denied in run.of(Denied) if denied.action != "find"]
 
 
 def with_denials(run: Run) -> Run:

@@ -281,6 +281,8 @@ def _not_guessed(found: Inferred | None) -> tuple[Outcome, str]:
 
 def failure_text(failure: Failure) -> str:
     """An exception on one line."""
+    if failure.type == "BdbQuit":
+        return "BdbQuit: a debugger asked what to do, and a traced program has nobody to answer it; take it out, or use `breakpoint()`"
     first = failure.message.strip().partition("\n")[0]
     return f"{failure.type}: {first[:200]}" if first else failure.type
 

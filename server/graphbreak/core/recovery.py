@@ -63,8 +63,11 @@ def parse(source: SourceFile) -> Parsed:
     try:
         return Parsed(syntax_tree(clean.text), clean, _null_byte(source))
     except TOO_DEEP:
+        lines, pieces = clean.lines, _margin_pieces(clean.lines)
+        left = _repaired_pieces(lines, pieces)
+        deep = next((first for first, last in pieces if left[first:last] != list(lines[first:last])), 0)
         sentence = "Python cannot read this file: it is nested too deeply."
-        return Parsed(_nothing(), clean, SyntaxProblem(sentence, clean.statement_span(0)))
+        return Parsed(_tree_of(left), clean, SyntaxProblem(sentence, clean.statement_span(deep)))
     except SyntaxError as error:
         return Parsed(_tree_of(_recovered(clean)), clean, _null_byte(source) or _problem(error, clean))
 

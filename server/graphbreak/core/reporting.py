@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..fixes.model import FixContext
-from ..worker.protocol import BreakSeen, CallSeen, Denied, Failure, GraphSeen
+from ..worker.protocol import BreakSeen, CallSeen, Failure, GraphSeen
 from .breaks import directive_diagnostic, not_analysed_diagnostic
-from .denials import denial_sentence
+from .denials import stopped as stopped_sentences
 from .findings import Diagnostic, FunctionResult, Outcome, Report, merged_environment
 from .functions import Traced, death_sentence, settled
 from .ignores import with_ignores
@@ -179,7 +179,7 @@ def _problems(what: str, run: Run) -> list[str]:
 
     `what` is the file or the entry.
     """
-    stopped = [f"{what}: {denial_sentence(denied)}" for denied in run.of(Denied)]
+    stopped = [f"{what}: {sentence}" for sentence in stopped_sentences(run)]
     if isinstance(run.end, TimedOut):
         return [f"{what} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept.", *stopped]
     if isinstance(run.end, WorkerDied):

@@ -21,9 +21,17 @@ def trimmed(source: SourceFile, edit: Edit) -> Edit:
     tail = _shared(old[head:][::-1], new[head:][::-1])
     while _in_line_end(old, len(old) - tail) or _in_line_end(new, len(new) - tail):
         tail -= 1
-    start = source.offset(edit.span.start)
-    span = Span(source.position(start + head), source.position(start + len(old) - tail))
-    return Edit(span, new[head : len(new) - tail])
+    begin = source.offset(edit.span.start)
+    return _with_whole_line_ends(source, begin + head, begin + len(old) - tail, new[head : len(new) - tail])
+
+
+def _with_whole_line_ends(source: SourceFile, start: int, end: int, text: str) -> Edit:
+    """The edit that replaces what is between two indices, made wider where two line ends become one by it."""
+    if source.text[start - 1 : start] == "\r" and (text or source.text[end : end + 1]).startswith("\n"):
+        start, text = start - 1, "\r" + text
+    if source.text[end : end + 1] == "\n" and text.endswith("\r"):
+        end, text = end + 1, text + "\n"
+    return Edit(Span(source.position(start), source.position(end)), text)
 
 
 def difference(source: SourceFile, text: str) -> Edit:

@@ -15,6 +15,9 @@ VARIABLE = "GRAPHBREAK_SANDBOX"
 """Where the launcher says what the sandbox allows."""
 
 _MOST = 20
+_OWN = frozenset({"/tmp", "/var/tmp", "/dev/shm"})
+"""Folders of which a program has its own in a mount namespace."""
+
 _FILE_LAYERS = frozenset({"landlock", "read-only mounts"})
 _NETWORK_LAYERS = frozenset({"network namespace", "landlock network"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -36,6 +39,8 @@ class Watch:
     def __init__(self, sandbox: Mapping[str, Any], tell: Callable[[Denied], None]) -> None:
         layers = set(sandbox.get("layers", ()))
         self._writable = [os.path.realpath(path) for path in sandbox.get("write", ())]
+        self._own = [path for path in self._writable if path in _OWN] if "mount namespace" in layers else []
+        self._shown = [path for path in self._writable if path not in _OWN]
         self._hidden = [os.path.realpath(path) for path in sandbox.get("hidden", ())]
         self._files, self._network = bool(layers & _FILE_LAYERS), bool(layers & _NETWORK_LAYERS)
         self._tell = tell
@@ -68,6 +73,8 @@ class Watch:
             self._write(path)
         elif self._files and _is_below(place := _real(path), self._hidden):
             self._say(Denied("read", place))
+        elif _is_below(place := _real(path), self._own) and not _is_below(place, self._shown) and _is_missing_here(place):
+            self._say(Denied("find", place))
 
     def _make(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
         if folder == -1 and not os.path.lexists(path):
@@ -96,7 +103,7 @@ class Watch:
             self._say(Denied("connect to", name))
 
     def _say(self, denied: Denied) -> None:
-        if denied not in self._told and len(self._told) < _MOST:
+        if denied not in self._told and sum(told.action == denied.action for told in self._told) < _MOST:
             self._told.add(denied)
             self._tell(denied)
 
@@ -114,6 +121,15 @@ def _takes_entries(path: str) -> bool:
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return os.access(path, os.W_OK) or os.path.islink(path)
+
+
+def _is_missing_here(path: str) -> bool:
+    """Whether a place is not there, nor in a folder of the machine that is shown: those cannot be written."""
+    if os.path.lexists(path):
+        return False
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
 
 
 def _is_here(host: str) -> bool:

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from . import denials, overlay, stacks, testing, user_module
+from . import debuggers, denials, overlay, stacks, testing, user_module
 from .protocol import DeviceSeen, Ended, ExampleCall, Failure, Job, Message, Missing, Place
 from .recorder import Recorder
 
@@ -65,6 +65,7 @@ def run(job: Job, send: Callable[[Message], None], line: socket.socket | None = 
     recording = session.Session(recorder, stop, job.keep if line is not None else 0.0)
     prepare(job)
     denials.Watch(denials.told(), recorder.send).begin()
+    debuggers.pass_over(recorder.notes)
     recorder.reading = reading.Reading()
     recorder.reading.begin()
     noting = preloading.Noting()

@@ -315,7 +315,8 @@ class DeviceSeen:
 
 @dataclass(frozen=True)
 class Denied:
-    """The program tried something that the sandbox does not allow: `write` or `read` a path, or `connect to` a host."""
+    """The program tried something that the sandbox does not allow: `write` or `read` a path, or `connect to` a host; or to `find` a file
+    in a folder that it has for itself, where there is none."""
 
     action: str
     target: str

@@ -146,7 +146,7 @@ class Harness:
 
     def kept_ready(self) -> int:
         """How many processes the engine keeps ready at this moment, as far as it knows."""
-        return sum(1 + parent.has_spare for parent in self.engine.prepared)
+        return sum(1 + parent.has_spare for parent in self.engine.prepared) + self.engine.waiting
 
     def close(self) -> None:
         """End the engine with its workers and its loop."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def test_a_program_that_never_ends_is_ended_with_what_it_started(once: Harness, 
     report = once.write_and_analyse(tmp_path / "main.py", text, timeout=1)
     assert only(report).outcome is Outcome.TIMED_OUT
     assert squiggles(report)[0] == BREAK
-    assert once.processes() == []
+    once.wait_for_the_end_of_jobs(5)
 
 
 def test_an_own_exit(once: Harness, tmp_path: Path) -> None:
@@ -59,4 +60,15 @@ def test_an_interpreter_that_is_none(once: Harness, tmp_path: Path, interpreter:
     report = once.analyse(tmp_path / "main.py", PRINT, settings=Settings(interpreter=interpreter))
     assert only(report).outcome is Outcome.NO_ENVIRONMENT
     assert only(report).detail.startswith(sentence)
-    assert once.processes() == []
+    once.wait_for_the_end_of_jobs(5)
+
+
+def test_the_next_job_gets_a_process_that_is_there_already(once: Harness, tmp_path: Path) -> None:
+    assert_print_example(once.write_and_analyse(tmp_path / "main.py", PRINT))
+    give_up = time.monotonic() + 30
+    while not (once.engine.waiting and once.processes()):
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    (ready,) = once.processes()
+    assert squiggles(once.analyse(tmp_path / "main.py", PRINT + "\n")) == [BREAK]
+    assert ready not in once.processes()

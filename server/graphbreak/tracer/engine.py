@@ -134,6 +134,11 @@ class Engine:
         """The parents that are ready, those of the second level included."""
         return [*self._pool.ready, *self._pool.grown]
 
+    @property
+    def waiting(self) -> int:
+        """How many processes that no parent has forked wait for a job."""
+        return self._pool.ahead.count
+
     async def answer(self, asked: Asked, rights: Rights, on_message: Callable[[Message], None], begun: Callable[[], None]) -> Ran:
         """What a job says: what it said before, where it could say nothing else now; else it is run, and `begun` told before. Raises
         CannotStart and NotAllowed."""

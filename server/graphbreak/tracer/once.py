@@ -19,11 +19,51 @@ from .connection import Tail, read_message, read_run
 from .prepared import WORKER, CannotStart, Ran, greeting, refusal
 
 
-async def run_once(
-    interpreter: str, policy: Policy, job: Job, needed: Sequence[str], timeout: float, on_message: Callable[[Message], None]
-) -> Ran:
-    """Start the interpreter, run one job, and end all that it started; `needed` are the folders that the job must see. Raises CannotStart
-    and NotAllowed."""
+class Started:
+    """A process that has imported torch, or is about to, and waits for its one job."""
+
+    def __init__(self, interpreter: str, program: Sandboxed) -> None:
+        self._interpreter, self._program = interpreter, program
+        self._output = Tail()
+        assert program.process.stderr is not None
+        self._follow = asyncio.create_task(self._output.follow(program.process.stderr))
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be given its job."""
+        return self._program.process.returncode is None
+
+    async def run(self, job: Job, timeout: float, on_message: Callable[[Message], None]) -> Ran:
+        """Run the job, and end all that it started. Raises CannotStart and NotAllowed."""
+        process, program = self._program.process, self._program
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(protocol.pack(job))
+            hello = await _greeting(self._interpreter, program, self._output)
+            on_message(hello)
+            try:
+                end = await asyncio.wait_for(read_run(process.stdout, on_message), timeout)
+            except asyncio.TimeoutError:
+                end = TimedOut(timeout)
+        finally:
+            await self.end()
+        if isinstance(end, WorkerDied) and not end.detail:
+            end = WorkerDied(process.returncode, program.memory_end if process.returncode == -signal.SIGKILL else "")
+        return Ran(hello, program.layers, end, self._output.text)
+
+    async def end(self) -> None:
+        """End it with all that it started."""
+        if self._program.process.stdin is not None:
+            self._program.process.stdin.close()  # one that has no job yet ends by itself
+        await _end(self._program.process)
+        await asyncio.wait([self._follow], timeout=0.2)
+        self._follow.cancel()
+        self._program.close()
+
+
+async def begin(interpreter: str, policy: Policy, needed: Sequence[str]) -> Started:
+    """Start a process for one job; `needed` are the folders that the job must see. Raises CannotStart and NotAllowed."""
     own_group: dict[str, Any] = {"creationflags": 0x200} if os.name == "nt" else {"start_new_session": True}  # CREATE_NEW_PROCESS_GROUP
     pipe = asyncio.subprocess.PIPE
     policy = replace(policy, needed=(*policy.needed, *needed))
@@ -33,28 +73,7 @@ async def run_once(
         )
     except OSError as error:
         raise CannotStart(f"The interpreter {interpreter} cannot be started: {error.strerror or error}.") from error
-    process = program.process
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    output = Tail()
-    follow = asyncio.create_task(output.follow(process.stderr))
-    try:
-        process.stdin.write(protocol.pack(job))
-        hello = await _greeting(interpreter, program, output)
-        on_message(hello)
-        try:
-            end = await asyncio.wait_for(read_run(process.stdout, on_message), timeout)
-        except asyncio.TimeoutError:
-            end = TimedOut(timeout)
-    finally:
-        await _end(process)
-        await asyncio.wait([follow], timeout=0.2)
-        follow.cancel()
-        program.close()
-    if isinstance(end, WorkerDied) and not end.detail:
-        end = WorkerDied(process.returncode, program.memory_end if process.returncode == -signal.SIGKILL else "")
-    return Ran(hello, program.layers, end, output.text)
+    return Started(interpreter, program)
 
 
 async def _greeting(interpreter: str, program: Sandboxed, output: Tail) -> Hello:

@@ -12,8 +12,8 @@ from ..core.tracing import Finished
 from ..sandbox import start as sandbox
 from ..sandbox.policy import Policy, policy_for
 from ..worker.protocol import Job, Message
+from .ahead import Ahead, Place
 from .environment import paths_of
-from .once import run_once
 from .prepared import WORKER, CannotStart, GrownParent, NotAllowed, ParentGone, PreparedParent, Ran
 from .rights import Rights
 
@@ -39,6 +39,7 @@ class Pool:
 
     def __init__(self, fork: bool, variables: Mapping[str, str]) -> None:
         self._fork, self._variables = fork, variables
+        self.ahead = Ahead(IDLE_SECONDS)
         self._parents: dict[Key, asyncio.Task[PreparedParent]] = {}
         self._grown: dict[Key, list[GrownParent]] = {}
         self._growing: dict[Key, asyncio.Task[None]] = {}
@@ -81,7 +82,8 @@ class Pool:
     async def run(self, job: Job, interpreter: str, rights: Rights, timeout: float, on_message: Callable[[Message], None]) -> Ran:
         """Run a job, by a fork where that is possible. Raises CannotStart and NotAllowed."""
         if not self._fork:
-            return await run_once(interpreter, self._policy(interpreter, rights.permissions), job, rights.folders, timeout, on_message)
+            place = Place(interpreter, self._policy(interpreter, rights.permissions), rights.folders)
+            return await self.ahead.run(place, job, timeout, on_message)
         key = (interpreter, rights.permissions)
         for _ in range(3):
             parent = await self.prepare(interpreter, rights.permissions)
@@ -219,6 +221,7 @@ class Pool:
             self._sweeper = None
         for growing in list(self._growing.values()):
             growing.cancel()
+        await self.ahead.end()
         parents, self._parents = self._parents, {}
         grown, self._grown = self.grown, {}
         for one in grown:

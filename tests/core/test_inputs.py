@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graphbreak.core.inputs import PlannedRun, plan_runs, runs_for
+from graphbreak.core.entries import Entry, EntryKind
+from graphbreak.core.inputs import PlannedRun, begun, plan_runs, runs_for, stages
 from graphbreak.core.marks import find_marks
 from graphbreak.core.source import SourceFile
 from graphbreak.worker.protocol import ExampleCall
@@ -46,6 +47,22 @@ def test_a_later_run_knows_which_marks_an_earlier_one_shows() -> None:
     first, second = runs_of("# graphbreak: f(1)\n" + F + G)
     assert first.elsewhere == ()
     assert second.elsewhere == first.marks
+
+
+def test_runs_go_on_at_once_as_far_as_each_knows_what_is_left_for_it() -> None:
+    text = "# graphbreak: f(1)\n" + F + G
+    source = SourceFile("/w/a.py", text)
+    marks = find_marks(source)
+    entries = [Entry(f"{name}.py", EntryKind.SCRIPT, "/w/a.py", (name,)) for name in ("one", "two")]
+    runs = plan_runs(source, marks, entries=entries)
+    found = list(stages(runs))
+    assert [[run.source for run in stage] for stage in found] == [["directive", "project"], ["project"]]
+    f, g = marks.marks
+    first, second = begun(found[0], [])
+    assert (first.marks, second.marks, second.elsewhere) == ((f,), (g,), (f,))
+    assert begun(found[1], [f, g]) == [], "the first entry showed what there was"
+    assert [run.marks for run in begun(found[1], [f])] == [(g,)]
+    assert begun(found[0], [f])[0].source == "project"
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from lsprotocol import types
 from pygls.capabilities import get_capability
 
+from ..rules import read_all
 from .connection import GraphbreakServer
 from .extensions import CONFIGURATION_SECTION
 from .workspace_events import tells_of_files
@@ -20,6 +23,7 @@ def initialized(ls: GraphbreakServer, params: types.InitializedParams) -> None:
     """Now the editor may be asked: for its settings, and to tell us of changes."""
     ls.session.soon(ls.session.read_settings())
     ls.session.soon(_register(ls))
+    ls.session.soon(asyncio.to_thread(read_all))
     if not tells_of_files(ls):
         ls.session.soon(ls.session.watch())
 

@@ -51,6 +51,12 @@ def page_named(gb_type: str) -> Page | None:
     return next((found for found in pages() if _folded(found.title) == wanted), None)
 
 
+def read_all() -> None:
+    """Read all pages from the disk, so that each is at hand when it is asked for."""
+    for _ in pages():
+        pass
+
+
 def pages() -> Iterator[Page]:
     """All pages, in the order of their codes."""
     return (parse_page(_texts()[code]) for code in codes())

@@ -11,6 +11,7 @@ from random import Random
 _PLAIN = (
     "{a} * 2", "{a} - 1", "-{a}", "{a} + {b}", "{a} * {b}", "{a}.sin()", "torch.tanh({a})", "{a} / 4", "torch.relu({a})", "{a} * 0.5 + {b}",
     "torch.maximum({a}, {b})", "{a}.clamp(min=-1, max=2)", "torch.sigmoid({a})", "{a} ** 2", "{a}", "{a}.cos() * 2", "{a}.abs()",
+    "{a}.flip(-1)",
 )  # fmt: skip
 _ODD = (
     "{a}.exp()", "{a}.abs().sqrt()", "{a} / ({b}.abs() + 1)", "{a} - {a}.mean()", "torch.zeros_like({a})", "{a} + {a}.sum(0)",

@@ -4,7 +4,8 @@
 
 Each program is copied into an empty folder, analysed, and fixed: first with safe fixes only, then also with those that change
 behaviour. What is reached is compared with the original as a whole. A line per program goes to `programs.jsonl` in the folder that
-`--out` names, and a program that has one there is not run again; the tables are made of all lines.
+`--out` names, and a program that has one there is not run again; the tables are made of all lines. A program that lost its compilation,
+or from whose untouched text fewer operations are captured, counts as one with nothing removed.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "tests" / "parity"), 
 import models  # noqa: E402
 from programs import examples, given_cases, markdown_programs  # noqa: E402
 
+from graphbreak.core.differences import edits_between  # noqa: E402
 from graphbreak.core.findings import Kind, Report, Safety  # noqa: E402
-from graphbreak.core.fixall import Choice, State  # noqa: E402
-from graphbreak.core.judging import causes, lost_function  # noqa: E402
+from graphbreak.core.fixall import Choice, State, changed_texts  # noqa: E402
+from graphbreak.core.judging import causes, lost_function, lost_operations  # noqa: E402
 from graphbreak.core.requests import AnalysisRequest, Settings  # noqa: E402
 from graphbreak.core.trials import can_be_tried, compare_runs  # noqa: E402
 from graphbreak.tracer.engine import Engine  # noqa: E402
@@ -37,11 +39,14 @@ from graphbreak.tracer.files import read_source  # noqa: E402
 
 GROUPS = ("cases", "markdown", "models")
 _BROKEN = (Kind.BREAK, Kind.SKIPPED)
+_CONSEQUENCES = "consequences of other breaks (no family is for them)"
 _FAMILIES = {
-    "branches on data": ("data-dependent branching", "data dependent", "data-dependent assertion", "generic_jump"),
-    "scalars": (".item()", "tolist", "scalar"),
-    "shapes from data": ("dynamic shape", "dynamic output", "nonzero", "unbacked"),
-    "output": ("reorderable", "logger", "print", "warnings"),
+    _CONSEQUENCES: ("tp_iternext", "observed exception", "torch._check"),
+    "boundary": ("torch.compiler.disable", "graph_break()"),
+    "branches on data": ("data-dependent branching", "data-dependent assertion", "generic_jump"),
+    "scalars": (".item()", "tolist", "data dependent operator"),
+    "shapes from data": ("dynamic shape", "dynamic output"),
+    "output": ("logger",),
 }
 
 
@@ -60,6 +65,13 @@ class Outcome:
     applied: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     problem: str = ""
+    lost: int = 0
+    """How many operations fewer are captured of the text that no fix touched."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether what was reached is none, since less is compiled."""
+        return bool(self.problem) or self.lost > 0
 
 
 def programs(groups: list[str], folder: Path) -> Iterator[tuple[str, str, Path, float]]:
@@ -91,11 +103,17 @@ async def fixed(engine: Engine, group: str, name: str, entry: Path, timeout: flo
         outcome.safe, outcome.unsafe = _reasons(safe.report), _reasons(last.report)
         outcome.ops = (_ops(report), _ops(safe.report), _ops(last.report))
         outcome.problem = lost_function(report, last.report)
+        outcome.lost = _lost(work.original, last)
         outcome.applied = [f"{one.diagnostic.code} {one.fix.title} ({one.fix.safety.label})" for one in last.applied]
         outcome.refused = list(_refusals(work.shown(last)))
         outcome.same = await _same(engine, request, report, last)
     outcome.seconds = round(time.monotonic() - started, 1)
     return outcome
+
+
+def _lost(first: State, last: State) -> int:
+    changes = {path: edits_between(old, new) for path, (old, new) in changed_texts(first, last).items()}
+    return max(lost_operations(first.report, last.report, changes), 0)
 
 
 async def _same(engine: Engine, request: AnalysisRequest, report: Report, last: State) -> bool | None:
@@ -122,10 +140,10 @@ def _ops(report: Report) -> int:
     return sum(row.ops for row in report.functions)
 
 
-def family(reason: str, context: str = "") -> str:
-    """The family of fixes that a type of break belongs to."""
+def family(reason: str) -> str:
+    """The family of fixes that a type of break belongs to; a `print` and a clock are of one type with other calls."""
     words = reason.lower()
-    return next((name for name, marks in _FAMILIES.items() if any(mark in words for mark in marks)), "python and other")
+    return next((name for name, marks in _FAMILIES.items() if any(mark in words for mark in marks)), "output and Python")
 
 
 def results(outcomes: list[Outcome]) -> str:
@@ -137,7 +155,7 @@ def results(outcomes: list[Outcome]) -> str:
         "",
     ]
     lines += [
-        "| programs | with breaks | causes | removed, safe only | with `--unsafe-fixes` | values equal | fewer operations captured |",
+        "| programs | with breaks | causes | removed, safe only | with `--unsafe-fixes` | values equal | failed: less is compiled |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for group in (*GROUPS, "all"):
@@ -145,13 +163,22 @@ def results(outcomes: list[Outcome]) -> str:
         if not own:
             continue
         total = sum(one.before.total() for one in own)
-        safe, unsafe = (sum(one.before.total() - getattr(one, level).total() for one in own) for level in ("safe", "unsafe"))
+        reached = [one for one in own if not one.failed]
+        safe, unsafe = (sum(one.before.total() - getattr(one, level).total() for one in reached) for level in ("safe", "unsafe"))
         same, unknown = sum(one.same is True for one in own), sum(one.same is None for one in own)
         equal = f"{same} of {len(own)}" + (f" ({unknown} cannot be compared)" if unknown else "")
-        fewer = sum(one.ops[2] < one.ops[0] for one in own)
+        fewer = len(own) - len(reached)
         count = sum(group in (one.group, "all") for one in outcomes)
-        shares = f"{safe} ({_share(safe, total)}) | {unsafe} ({_share(unsafe, total)})"
-        lines.append(f"| {group} ({count}) | {len(own)} | {total} | {shares} | {equal} | {fewer} |")
+        removed = f"{safe} ({_share(safe, total)}) | {unsafe} ({_share(unsafe, total)})"
+        lines.append(f"| {group} ({count}) | {len(own)} | {total} | {removed} | {equal} | {fewer} |")
+    named = [(one, reason, count) for one in outcomes for reason, count in one.before.items() if family(reason) != _CONSEQUENCES]
+    counted = sum(count for *_, count in named)
+    gone = [sum(count - _left(one, reason, level) for one, reason, count in named) for level in ("safe", "unsafe")]
+    shares = [f"{count} ({_share(count, counted)})" for count in gone]
+    lines += [
+        "",
+        f"Of the {counted} causes that a family of fixes is for, safe fixes alone remove {shares[0]}, `--unsafe-fixes` {shares[1]}.",
+    ]
     lines += ["", "## By family", "", "| family | causes | removed, safe only | with `--unsafe-fixes` |", "| --- | --- | --- | --- |"]
     lines += _table(outcomes, family)
     lines += ["", "## By reason", "", "| reason | causes | removed, safe only | with `--unsafe-fixes` |", "| --- | --- | --- | --- |"]
@@ -167,14 +194,23 @@ def results(outcomes: list[Outcome]) -> str:
         if one.before:
             counts = (one.before.total(), one.safe.total(), one.unsafe.total())
             lines.append(f"| {one.group}: {one.name} | {' | '.join(map(str, counts))} | {one.ops[0]} → {one.ops[2]} | {one.seconds:.0f} |")
+    lines += ["", "## What is left, and why", ""]
+    for one in outcomes:
+        lines += [f"- {one.group}: {one.name}: {' '.join(refusal.split())[:300]}" for refusal in one.refused]
     return "\n".join(lines) + "\n"
+
+
+def _left(one: Outcome, reason: str, level: str) -> int:
+    """How many causes of a type of a program are left, at most as many as there were."""
+    before = one.before[reason]
+    return before if one.failed else min(before, getattr(one, level)[reason])
 
 
 def _table(outcomes: list[Outcome], key: object) -> list[str]:
     assert callable(key)
     tables = [Counter[str]() for _ in range(3)]
     for one in outcomes:
-        for table, reasons in zip(tables, (one.before, one.safe, one.unsafe)):
+        for table, reasons in zip(tables, (one.before, *((one.before,) * 2 if one.failed else (one.safe, one.unsafe)))):
             for reason, count in reasons.items():
                 table[key(reason)] += count
     rows = []

@@ -12,6 +12,7 @@ SAFE = {
         "y = x.sin()\ny = torch.where(y.sum() > 0, y * 2, y - 1)",
     ),
     "no else": ("if «x.sum() > 0»:\n    x = x * 2", "x = torch.where(x.sum() > 0, x * 2, x)"),
+    "turned round": ("if «x.sum() > 0»:\n    x = x.flip(-1)", "x = torch.where(x.sum() > 0, x.flip(-1), x)"),
     "negated": ("if not «x.any()»:\n    x = x + 1", "x = torch.where(x.any(), x, x + 1)"),
     "elif": (
         "if «x.sum() > 0»:\n    y = x * 2\nelif x.sum() < -1:\n    y = x * 3\nelse:\n    y = x",

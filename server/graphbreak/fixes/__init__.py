@@ -46,6 +46,7 @@ from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
 from .skip_helper import skip_helper
+from .tensor_sort import tensor_sort
 from .unwrap_number import unwrap_number
 from .where_branch import where_branch
 from .where_expression import where_expression
@@ -101,6 +102,7 @@ FIXERS = (
     Row("shape", index_loop, _BROKEN, _SELECTS),
     Row("shape setting", capture_shapes, _BROKEN, _SELECTS),
     Row("named setting", named_setting, _BROKEN, frozenset(SETTINGS)),
+    Row("sort", tensor_sort, _BROKEN, frozenset({"GB0207", "GB0170"})),
     Row("unasked", remove_break_call, _BROKEN | {Kind.INTENDED}),
     Row("unasked", remove_disable, _BROKEN | {Kind.INTENDED}),
     Row("dynamic mark", dynamic_mark, _RECOMPILED),

@@ -16,6 +16,8 @@ from .operations import BOUNDED, COMPARED, COUNTED, PAIRED, REDUCED, ROUNDING, S
 from .syntax import Function, dotted, own_nodes
 
 _LINEAR = (ast.Add, ast.Sub)
+_REARRANGING = frozenset({"flip", "roll"})
+"""Of the operand's shape and type, whatever the dimensions."""
 _KEEP_TYPE = frozenset({"softmax", "log_softmax", "softmin"})
 _CLAMPS = frozenset({"clamp", "clip", "clamp_min", "clamp_max"})
 _FLOATING_ONLY = (
@@ -235,6 +237,8 @@ def _called(node: ast.Call, facts: Facts) -> Value | None:
     is_tensor = replace(first, tensor=True)
     if name in _KEEP_TYPE:
         return replace(is_tensor, kind=first.kind | _AUTOCAST, smooth=min(first.smooth, 1))
+    if name in _REARRANGING:
+        return is_tensor
     if name in PAIRED and len(operands) == 2:
         return _both(is_tensor, value_of(operands[1], facts))
     if name in COMPARED and len(operands) == 2:

@@ -82,6 +82,9 @@ class FakeAnalyser:
             await self._wait()
         return report_of(request)
 
+    def wake(self) -> None:
+        pass
+
     async def foresee(self, request: AnalysisRequest, found: Callable[[Report], None]) -> None:
         """Nothing is foreseen."""
 

@@ -98,6 +98,9 @@ class Analyser(Protocol):
     async def explain(self, request: AnalysisRequest, name: str, details: list[str]) -> Explanation:
         """PyTorch's own explain report for the call that the file makes of a function; `details` are keys of `explained.DETAILS`."""
 
+    def wake(self) -> None:
+        """Somebody is at work: have ready again what has ended because nobody was."""
+
     async def restart(self) -> None:
         """Throw prepared workers away; the next analysis starts afresh."""
 

@@ -96,6 +96,7 @@ class Session:
 
     def changed(self, document: Document, version: int, changes: list[types.TextDocumentContentChangeEvent]) -> None:
         """A document was changed: what is known of it moves along at once, and is shown again when it is quiet."""
+        self._analyser.wake()
         converter = self.converter
         if self.runs.is_idle:
             self.documents.forget_steps()

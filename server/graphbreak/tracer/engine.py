@@ -175,6 +175,10 @@ class Engine:
             await asyncio.wait(lanes)
         return [results[number] for number in sorted(results)]
 
+    def wake(self) -> None:
+        """Somebody is at work: start again what has ended because nobody was."""
+        self._pool.wake()
+
     async def restart(self) -> None:
         """Throw the prepared parents and what is kept away; the next analysis starts afresh, with the environment's torch as it is then."""
         if self.reuse is not None:

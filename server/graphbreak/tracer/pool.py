@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from ..core.requests import Permissions
 from ..core.tracing import Finished
@@ -47,7 +48,9 @@ class Pool:
         self._unfit: set[tuple[str, str]] = set()
         self._failures: dict[tuple[str, ...], int] = {}
         self._sweeper: asyncio.TimerHandle | None = None
-        self._closing: set[asyncio.Task[None]] = set()
+        self._asleep: Key | None = None
+        """The parent that was needed last, if it has ended because nobody needed it."""
+        self._background: set[asyncio.Task[None]] = set()
 
     @property
     def ready(self) -> list[PreparedParent]:
@@ -203,6 +206,7 @@ class Pool:
             limit = IDLE_SECONDS if used >= newest else _OTHERS_SECONDS
             if not (parent.busy or any(one.busy for one in grown)) and now - used >= limit:
                 del self._parents[key]
+                self._asleep = key if used >= newest else self._asleep
                 self._end_soon(key, parent)
         if self._parents:
             self._sweep_later()
@@ -210,9 +214,25 @@ class Pool:
     def _end_soon(self, key: Key, parent: PreparedParent) -> None:
         for grown in self._grown.pop(key, []):
             grown.close()
-        task = asyncio.create_task(parent.close())
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
+        self._aside(parent.close())
+
+    def wake(self) -> None:
+        """Somebody is at work again: start what has ended because nobody was."""
+        key, self._asleep = self._asleep, None
+        if key is not None and key not in self._parents:
+            self._aside(self._wake(*key))
+
+    async def _wake(self, interpreter: str, permissions: Permissions) -> None:
+        try:
+            await self.prepare(interpreter, permissions)
+        except (CannotStart, NotAllowed):
+            return  # the next job says so
+        self._sweep_later()
+
+    def _aside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
     async def end(self) -> None:
         """End all of them with their jobs."""
@@ -221,6 +241,7 @@ class Pool:
             self._sweeper = None
         for growing in list(self._growing.values()):
             growing.cancel()
+        self._asleep = None
         await self.ahead.end()
         parents, self._parents = self._parents, {}
         grown, self._grown = self.grown, {}
@@ -232,6 +253,8 @@ class Pool:
                 await (await task).close()
             except (CannotStart, asyncio.CancelledError, Exception):
                 continue
+        if self._background:
+            await asyncio.wait(self._background)
         self._imports.clear()
         self._unfit.clear()
         self._failures.clear()

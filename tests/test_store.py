@@ -60,6 +60,23 @@ def test_the_folder_keeps_to_its_size(tmp_path: Path) -> None:
     assert 0 < sum(path.stat().st_size for path in tmp_path.iterdir()) <= 3000
 
 
+def test_one_program_does_not_take_all_the_room(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.put(kept(0, "other"))
+    for number in range(40):
+        store.put(kept(number))
+    assert 1 < len(list(tmp_path.glob("q.*"))) < 20
+    assert found(Store(tmp_path), 0, "other")
+
+
+def test_large_runs_do_not_stay_in_memory(tmp_path: Path) -> None:
+    store = Store(None)
+    for number in range(8):
+        store.put(replace(kept(number), output=os.urandom(100_000).hex()))
+    assert sum(found(store, number) for number in range(8)) < 5
+    assert found(store, 7)
+
+
 @pytest.mark.parametrize(
     "damage", [lambda data: data[:-5], lambda data: b"", lambda data: b"graphbreak run 0\n" + data[17:], lambda data: data * 2]
 )

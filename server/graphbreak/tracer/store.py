@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 import platformdirs
@@ -15,8 +16,12 @@ from ..core.kept import Kept, Unreadable, digest, packed, unpacked
 
 _LOG = logging.getLogger("graphbreak")
 _IN_MEMORY = 16
+_IN_MEMORY_BYTES = 400_000
+"""Of runs as they are packed; as objects they are twenty times as large."""
+
 _CANDIDATES = 6
 _MOST_FILES = 400
+_FOR_ONE_QUESTION = 12
 _MOST_BYTES = 64 * 1024 * 1024
 _LARGEST = 8 * 1024 * 1024
 _SUFFIX = ".run"
@@ -39,11 +44,14 @@ class Store:
         self._folder = folder
         self._most_files, self._most_bytes = most_files, most_bytes
         self._recent: OrderedDict[str, Kept] = OrderedDict()
+        self._sizes: dict[str, int] = {}
         self._not_before = 0.0
+        self._lock = threading.Lock()
 
     def candidates(self, question: str, text: str) -> list[Kept]:
         """The runs that were kept for a question, those of exactly this text first, then the newest ones."""
-        here = {name: kept for name, kept in list(self._recent.items()) if kept.question == question}
+        with self._lock:
+            here = {name: kept for name, kept in self._recent.items() if kept.question == question}
         wanted = _name(question, text)
         for path in sorted(self._on_disk(question), key=lambda path: path.name != wanted)[:_CANDIDATES]:
             kept = None if path.name in here else self._read(path)
@@ -54,11 +62,12 @@ class Store:
 
     def put(self, kept: Kept) -> None:
         """Keep a run; it takes the place of an older one for the same text."""
-        self.used(kept)
-        if self._folder is None:
-            return
         data = packed(kept)
         if len(data) > _LARGEST:
+            return
+        self._sizes[_name(kept.question, kept.job.text)] = len(data)
+        self.used(kept)
+        if self._folder is None:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -73,19 +82,25 @@ class Store:
     def used(self, kept: Kept) -> None:
         """A run was the answer to something: it is dropped last."""
         name = _name(kept.question, kept.job.text)
-        self._recent[name] = kept
-        self._recent.move_to_end(name)
-        while len(self._recent) > _IN_MEMORY:
-            self._recent.popitem(last=False)
+        with self._lock:
+            self._recent[name] = kept
+            self._recent.move_to_end(name)
+            while len(self._recent) > 1 and (len(self._recent) > _IN_MEMORY or self._size() > _IN_MEMORY_BYTES):
+                self._sizes.pop(self._recent.popitem(last=False)[0], None)
         if self._folder is not None:
             try:
                 os.utime(self._folder / name)
             except OSError:
                 return
 
+    def _size(self) -> int:
+        return sum(self._sizes.get(name, 0) for name in self._recent)
+
     def begin_anew(self) -> None:
         """Forget what is in memory, and heed nothing that was kept before now."""
-        self._recent.clear()
+        with self._lock:
+            self._recent.clear()
+            self._sizes.clear()
         self._not_before = time.time()
 
     def _on_disk(self, question: str) -> list[Path]:
@@ -101,7 +116,9 @@ class Store:
         try:
             if path.stat().st_size > _LARGEST:
                 raise Unreadable("it is too large")
-            kept = unpacked(path.read_bytes())
+            data = path.read_bytes()
+            kept = unpacked(data)
+            self._sizes[path.name] = len(data)
         except OSError:
             return None
         except Unreadable as error:
@@ -114,10 +131,13 @@ class Store:
         """Drop the least recently used ones beyond what is to be kept, and what a crash left half written."""
         assert self._folder is not None
         size = 0
+        questions: Counter[str] = Counter()
         for number, path in enumerate(sorted(self._folder.iterdir(), key=_age)):
             size += _size(path)
+            questions[path.name.partition(".")[0]] += 1
             left_over = path.suffix != _SUFFIX and time.time() + _age(path) > _LEFT_OVER_SECONDS
-            if number >= self._most_files or size > self._most_bytes or left_over:
+            too_many = number >= self._most_files or questions[path.name.partition(".")[0]] > _FOR_ONE_QUESTION
+            if too_many or size > self._most_bytes or left_over:
                 _drop(path)
 
 

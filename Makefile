@@ -78,6 +78,7 @@ bench-reach: install  ## how many marked functions that nothing calls are traced
 
 bench-fixes: install  ## how many breaks the fixes remove, over given programs and vendored models (an hour): benchmarks/fixes/RESULTS.md
 	@$(BIN)/python benchmarks/fixes/run.py --results benchmarks/fixes/RESULTS.md
+	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.fixes.verdict
 
 bench-sandbox: install  ## what the sandbox costs a trace, with and without it by turns: benchmarks/sandbox/RESULTS.md
 	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.sandbox

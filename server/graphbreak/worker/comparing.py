@@ -28,6 +28,8 @@ from .snapshots import without_addresses
 
 _LONGEST, _QUIET = 20.0, 5.0
 """Seconds after which a run is ended that has made a call: in all, and since the last one. The other run is ended at the same call."""
+_PATIENCE = 2.5
+"""How many times as long a run is given where the one before ended by itself: one that is slower, or has to be compiled, ends too."""
 _MOST_OUTPUT = 1 << 20
 _TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*", re.MULTILINE)
 _WHERE = re.compile(r"\S+\.py:\d+|\bline \d+\b")
@@ -228,7 +230,7 @@ def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
     devices.prepare(asked.device)
     devices.stand_in(lambda message: None)
     observer = observing.Observer(folder, most_calls, cut)
-    _end_in_time(observer, cut)
+    _end_in_time(observer, cut, _PATIENCE if most_calls > observing.MOST_CALLS else 1.0)
     dynamo.patch(torch, "compile", lambda real: observer.compile(real, asked.backend))
     dynamo.skip_folder_of(__package__)
     if not asked.backend:
@@ -239,7 +241,7 @@ def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
     leave()
 
 
-def _end_in_time(observer: observing.Observer, cut: Callable[..., None]) -> None:
+def _end_in_time(observer: observing.Observer, cut: Callable[..., None], patience: float) -> None:
     """End a program that goes on and on after it has made a call that can be compared."""
     alarm = getattr(signal, "SIGALRM", None)
     if alarm is None:
@@ -248,7 +250,7 @@ def _end_in_time(observer: observing.Observer, cut: Callable[..., None]) -> None
 
     def ring(*_: object) -> None:
         now = time.monotonic()
-        if observer.calls and (now - started >= _LONGEST or now - observer.last >= _QUIET):
+        if observer.calls and (now - started >= _LONGEST * patience or now - observer.last >= _QUIET * patience):
             cut()
         signal.alarm(1)
 

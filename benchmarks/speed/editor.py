@@ -31,6 +31,8 @@ class Editor:
     def __init__(self, folder: Path, store: Path, options: Mapping[str, object] | None = None) -> None:
         self.folder = folder
         self.messages: list[tuple[float, Message]] = []
+        self.latest: dict[str, list[Message]] = {}
+        """The diagnostics that each file shows, by its URI."""
         self._news = threading.Condition()
         self._answers: dict[int, float] = {}
         self._number = 0
@@ -136,7 +138,7 @@ class Editor:
         path.write_text(text, encoding="utf-8")
 
     def save(self, path: Path, text: str, line: int, timeout: float = 120.0) -> tuple[float, list[Message]]:
-        """Put a line of a text in the place of the document's, save: the seconds until the last diagnostics of the trace are published."""
+        """Put a line of a text in the place of the document's, save: the seconds until its trace has ended."""
         old = path.read_text(encoding="utf-8").split("\n")[line]
         self.change(path, line, 0, len(old), text.split("\n")[line])
         path.write_text(text, encoding="utf-8")
@@ -146,22 +148,22 @@ class Editor:
         return self.traced(path, begin, timeout)
 
     def traced(self, path: Path, begin: float, timeout: float = 120.0) -> tuple[float, list[Message]]:
-        """The seconds from a time until the last diagnostics of the trace begun then, and these."""
-        state = {"method": "graphbreak/status"}
+        """The seconds from a time until the trace begun then has ended, and the diagnostics that are shown then.
+
+        The end is told right behind the last publication, which is left out where it would say nothing new.
+        """
         message, arrived = self.wait(
             lambda one: (
-                one.get("method") == state["method"] and one["params"]["uri"] == path.as_uri() and one["params"]["state"] != "tracing"
+                one.get("method") == "graphbreak/status"
+                and one["params"]["uri"] == path.as_uri()
+                and one["params"]["state"] != "tracing"
             ),
             begin,
             timeout,
         )
         if message["params"]["state"] == "failed":
             raise RuntimeError(message["params"]["message"])
-        published = [(at, one["params"]) for at, one in self.published(path) if begin <= at <= arrived]
-        if not published:
-            raise RuntimeError(f"nothing was published for {path.name}")
-        at, params = published[-1]
-        return at - begin, list(params["diagnostics"])
+        return arrived - begin, list(self.latest.get(path.as_uri(), []))
 
     def published(self, path: Path) -> list[tuple[float, Message]]:
         """All publications for a file so far, each with its time."""
@@ -223,6 +225,8 @@ class Editor:
             arrived = time.perf_counter()
             if "method" in message and "id" in message:  # nothing is set here, and every bar may be shown
                 self._send({"id": message["id"], "result": None})
+            if message.get("method") == "textDocument/publishDiagnostics":
+                self.latest[message["params"]["uri"]] = message["params"]["diagnostics"]
             with self._news:
                 self.messages.append((arrived, message))
                 self._news.notify_all()

@@ -59,14 +59,6 @@ CASES = (
         "scale_{n} = hidden_states.sum().item()",
     ),
     Case(
-        "BART, 6 + 6 layers: `print` in the decoder layer",
-        "bart_classify",
-        (_LAYERS[0], _LAYERS[1].format(6)),
-        "class BartDecoderLayer",
-        "hidden_states = self.final_layer_norm",
-        'print("decoder layer {n}")',
-    ),
-    Case(
         "wav2vec 2, 2 layers: `print` in the feed forward",
         "wav2vec2",
         ("", ""),

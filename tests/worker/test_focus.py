@@ -96,6 +96,11 @@ class Kept:
     harness: Harness
     path: Path
 
+    def trace(self, text: str) -> Report:
+        """Trace a text as a whole, and keep its job."""
+        request = replace(self.harness.request(self.path, text), keep=True)
+        return self.harness.submit(self.harness.engine.analyse(request, lambda said: None)).result(120)
+
     def foreseen(self, text: str, helper: str = HELPER) -> list[Report]:
         """What is told of a text before it is traced."""
         told: list[Report] = []
@@ -124,9 +129,10 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(engine, "LEAST", 0.001)
         try:
-            report = harness.submit(harness.engine.analyse(replace(harness.request(path, NET), keep=True), lambda said: None)).result(120)
+            kept = Kept(harness, path)
+            report = kept.trace(NET)
             assert [diagnostic.kind for diagnostic in report.diagnostics if diagnostic.kind is not Kind.RECOMPILE] == []
-            yield Kept(harness, path)
+            yield kept
         finally:
             harness.close()
 
@@ -213,3 +219,24 @@ def test_the_job_lives_through_all_of_that_and_ends_when_the_engine_starts_anew(
     assert not job.alive
     assert kept.jobs == {}
     assert kept.foreseen(text) == []
+
+
+WAYS = [
+    ("fullgraph", "torch.compile(Net())", "torch.compile(Net(), fullgraph=True)"),
+    ("in place", "model = torch.compile(Net())", "model = Net()\nmodel.compile()"),
+    ("an example call", "class Net(", "# graphbreak: Net()(torch.randn(4, 8))\nclass Net("),
+]
+
+
+@pytest.mark.parametrize(("what", "old", "new"), WAYS, ids=[case[0] for case in WAYS])
+def test_it_is_compiled_in_the_way_that_the_whole_is(kept: Kept, what: str, old: str, new: str) -> None:
+    text = NET.replace(old, new)
+    kept.trace(text)
+    edited = text.replace("        return x * 3", '        print("probe")\n        return x * 3')
+    *_, told = kept.foreseen(edited)
+    whole = kept.whole(edited)
+    breaks = {found.id: found for found in told.diagnostics if found.kind is Kind.BREAK}
+    assert places(told, Kind.BREAK) == {("net.py", line_of(edited, 'print("probe")'))}
+    confirmed = [found for found in whole.diagnostics if found.id in breaks and found.kind is not Kind.CALLER]
+    assert {found.severity for found in breaks.values()} == {found.severity for found in confirmed}
+    assert {found.functions for found in told.diagnostics} <= {found.functions for found in whole.diagnostics}

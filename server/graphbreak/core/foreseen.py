@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..worker.protocol import BreakSeen, Ended, MarkSeen
 from .breaks import break_diagnostics
 from .causes import Cause, gather_causes
-from .findings import Diagnostic, FunctionResult, Outcome, Report
+from .findings import Diagnostic, Outcome, Report
 from .focus import Edited
 from .functions import Traced
 from .parts import Part
@@ -51,7 +51,7 @@ def foreseen(
     causes = gather_causes([_from_the_mark(record) for record in seen], [], workspace, sources)
     for cause in causes:
         _leave_effects_open(cause)
-    rows = [Traced(row, _numbers(row, whole.run.of(MarkSeen)), None) for row in whole.report.functions if row.outcome is Outcome.TRACED]
+    rows = _rows(whole, {record.mark for record in seen})
     run = replace(whole.run, messages=tuple(seen), end=Finished(Ended(0, [], [])))
     part = Part(run, rows, causes, workspace)
     found = break_diagnostics(causes, rows, run, workspace, sources)
@@ -70,10 +70,22 @@ def _leave_effects_open(cause: Cause) -> None:
         frames.clear()
 
 
-def _numbers(row: FunctionResult, marks: Iterable[MarkSeen]) -> frozenset[int]:
-    """The numbers of the run's marks that a row stands for."""
-    last = row.name.rpartition(".")[2]
-    return frozenset(mark.mark for mark in marks if mark.file == row.path and mark.name.rpartition(".")[2] == last)
+def _rows(whole: Whole, marks: set[int]) -> list[Traced]:
+    """The functions that were traced, each with those of the run's marks that it stands for.
+
+    They go together by their names; a mark that has another one, as a compiled class does, belongs to the functions that are left.
+    """
+    traced = [row for row in whole.report.functions if row.outcome is Outcome.TRACED]
+    numbers = [
+        {seen.mark for seen in whole.run.of(MarkSeen) if seen.file == row.path and _last(seen.name) == _last(row.name)} for row in traced
+    ]
+    left = marks.difference(*numbers)
+    alone = not all(numbers)
+    return [Traced(row, frozenset(own if own and alone else own | left), None) for row, own in zip(traced, numbers)]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _as_foreseen(diagnostic: Diagnostic, edited: Edited) -> Diagnostic:

@@ -57,12 +57,13 @@ def run(session: Session, recorder: Recorder, calls: list[Call], functions: Func
         recorder.send(Focused(asked.number, False, str(unfit)))
         return
     own = _Own(session.marks)
+    session.trace.begin_anew()
     dynamo.compile_each_as_new()
     dynamo.never_compile(own.is_another)
     for call in calls:
         for function in targets:
             own.compile(function, code, call.mark)
-        _make(session.marks, call)
+        _make(call)
     recorder.send(Focused(asked.number, own.called))
 
 
@@ -167,11 +168,11 @@ def _stub(name: str, free: tuple[str, ...]) -> types.CodeType:
     return made.__code__
 
 
-def _make(marks: Marks, call: Call) -> None:
+def _make(call: Call) -> None:
     """Make a call again. What it raises is for the whole trace to tell."""
     try:
         with rebuilding.surroundings(call.modes):
             torch.manual_seed(0)
-            marks.compiled(call.mark)(*call.args, **call.kwargs)
+            call.function(*call.args, **call.kwargs)
     except BaseException as error:
         traceback.print_exception(type(error), error, stacks.without_ours(error.__traceback__))

@@ -26,6 +26,7 @@ from . import devices, dynamo, protocol, recording
 from .protocol import Focus, Focused, Message
 
 if TYPE_CHECKING:
+    from .marks import Marks
     from .recorder import Recorder
     from .session import Session
 
@@ -43,6 +44,7 @@ class Call:
     """A call of a compiled callable, with the modes that it was made in. `versions` tell whether its tensors were written to since."""
 
     mark: int
+    function: Callable[..., object]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     modes: dict[str, Any]
@@ -57,12 +59,13 @@ class Keeping:
         self._least = least
         self._calls: dict[int, Call] = {}
 
-    def note(self, mark: int, values: Any) -> None:
+    def note(self, marks: Marks, mark: int, values: Any) -> None:
         """A compiled callable is being called; `values` are the variables of its wrapper's frame."""
         if self._least <= 0 or mark in self._calls or len(self._calls) >= _MOST_CALLS:
             return
         args, kwargs = tuple(values.get("args", ())), dict(values.get("kwargs", {}))
-        self._calls[mark] = Call(mark, args, kwargs, recording.surroundings(), _versions(args, kwargs))
+        function = marks.wrapper(mark, values.get("fn"))
+        self._calls[mark] = Call(mark, function, args, kwargs, recording.surroundings(), _versions(args, kwargs))
 
     def calls(self, seconds: float) -> list[Call]:
         """The calls that can be made again, once the program is over; `seconds` is how long Dynamo was at work."""

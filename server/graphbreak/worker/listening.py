@@ -34,6 +34,12 @@ class TraceHandler(logging.Handler):
         self.seconds = 0.0
         """How long Dynamo was at work."""
 
+    def begin_anew(self) -> None:
+        """Dynamo was reset, and numbers its compiles from the beginning."""
+        self._started.clear()
+        self._broken.clear()
+        self._lines.clear()
+
     def line(self, file: str, line: int, compile_id: str, attempt: int) -> None:
         """Dynamo traced a line; what an earlier attempt at the same frame traced no longer counts."""
         if dynamo.in_torch(file):

@@ -83,6 +83,11 @@ class Marks:
         """How many there are; they are numbered from 0."""
         return len(self._keep)
 
+    def wrapper(self, mark: int, wrapped: object) -> Callable[..., object]:
+        """What is called of a compiled callable when `wrapped` runs: one function of those that it consists of."""
+        compiled: Any = self._keep[mark][1]
+        return next((made for made in wrappers(compiled) if inspect.getclosurevars(made).nonlocals.get("fn") is wrapped), compiled)
+
     def within(self, place: Place) -> list[int]:
         """The marks that were made in the lines of a place, those at its very beginning first."""
         lines = range(place.line, (place.end_line or place.line) + 1)

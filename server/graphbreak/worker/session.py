@@ -61,7 +61,7 @@ class Session:
             self._on_cuda = True
             self._recorder.send(DeviceSeen("cuda", "cuda"))
         if self._recorder.recording:
-            self.keeping.note(mark, values)
+            self.keeping.note(self.marks, mark, values)
         if self._recorder.explain and self.marks.is_called(mark, self._recorder.explain):
             self._explain(mark, values)
         if self._recorder.shown_enough:

@@ -8,7 +8,7 @@ TORCH ?= 2.8.0
 TOGETHER := tests/parity tests/ranges tests/rules tests/refactors tests/sandbox tests/worker $(wildcard tests/test_*.py)
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench bench-fixes bench-reach bench-sandbox soak clean
+.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench bench-fixes bench-reach bench-focus bench-sandbox soak clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -79,6 +79,9 @@ bench-reach: install  ## how many marked functions that nothing calls are traced
 bench-fixes: install  ## how many breaks the fixes remove, over given programs and vendored models (an hour): benchmarks/fixes/RESULTS.md
 	@$(BIN)/python benchmarks/fixes/run.py --results benchmarks/fixes/RESULTS.md
 	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.fixes.verdict
+
+bench-focus: install  ## how soon the breaks of an edited layer are shown, against the whole model's trace: benchmarks/focus/RESULTS.md
+	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.focus
 
 bench-sandbox: install  ## what the sandbox costs a trace, with and without it by turns: benchmarks/sandbox/RESULTS.md
 	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.sandbox

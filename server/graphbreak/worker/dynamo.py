@@ -413,6 +413,21 @@ def _registry() -> dict[str, dict[str, Any]]:
     return found
 
 
+def make_only(wanted: Callable[[str], bool]) -> Undo:
+    """Have PyTorch make only those records of its structured trace that are wanted by name (an artifact's is its own): guards, graphs and
+    bytecode as text cost more than all the rest."""
+
+    def make(real: Callable[..., None]) -> Callable[..., None]:
+        def trace_structured(name: str, metadata_fn: Callable[[], Any] = dict, *args: Any, **options: Any) -> None:
+            own = metadata_fn().get("name") if name == "artifact" else name
+            if wanted(str(own)):
+                real(name, metadata_fn, *args, **options)
+
+        return trace_structured
+
+    return patch(torch._logging._internal, "trace_structured", make)
+
+
 def listen(logger: str, handler: logging.Handler, level: int) -> Undo:
     """Give one of torch's loggers a handler of ours."""
     target = logging.getLogger(logger)

@@ -294,8 +294,8 @@ def _workspace_files(job: Job) -> list[str]:
     from . import reading
 
     found = {job.path}
-    for name, module in list(sys.modules.items()):
-        file = None if reading.is_prepared(name) else getattr(module, "__file__", None)
+    for _, module in reading.new_modules():
+        file = getattr(module, "__file__", None)
         if isinstance(file, str) and file.startswith(job.root + os.sep) and not stacks.is_ours(file):
             found.add(os.path.abspath(file))
     return sorted(found)

@@ -18,6 +18,7 @@ from .recorder import Recorder
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 _GUARD = re.compile(r"^\d+/\d+: (.*?)(?:  +# .*)?$", re.MULTILINE)
 _MOST_REASONS = 16
+_HEARD = frozenset({"dynamo_start", "compilation_metrics", "dynamo_graph_break_reason", "dynamo_error", "recompile_reasons"})
 
 
 class TraceHandler(logging.Handler):
@@ -49,6 +50,10 @@ class TraceHandler(logging.Handler):
         if known is None or known[0] != attempt:
             known = self._lines[compile_id] = (attempt, {})
         known[1][file, line] = None
+
+    def needs(self, name: str) -> bool:
+        """Whether anything is made of the records of a name."""
+        return name in _HEARD or any(wanted in name for wanted in self._recorder.details)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take in one record."""

@@ -46,9 +46,9 @@ def prepare() -> None:
         _own_places = frozenset(place for place in sys.path if place.startswith(private) and place not in given)
 
 
-def is_prepared(name: str) -> bool:
-    """Whether every program finds a module of this name imported."""
-    return name in _prepared
+def new_modules() -> list[tuple[str, object]]:
+    """The modules, by name, that are not there in every program."""
+    return [(name, module) for name, module in list(sys.modules.items()) if name not in _prepared]
 
 
 class Reading:
@@ -182,9 +182,9 @@ class Reading:
 
     def _add_modules(self) -> None:
         """Those that the job imported beyond what every program finds: of libraries their stamp, of others what is no executed text."""
-        for name, module in list(sys.modules.items()):
+        for _, module in new_modules():
             file = getattr(module, "__file__", None)
-            if name in _prepared or not isinstance(file, str) or not os.path.isabs(file):
+            if not isinstance(file, str) or not os.path.isabs(file):
                 continue
             if file.startswith(self._libraries):
                 self._files.setdefault(file, "" if file.startswith(stacks.FOLDER) else _stamp(file))

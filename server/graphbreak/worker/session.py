@@ -38,6 +38,7 @@ class Session:
             ),
             compiling.watch_calls(recorder, self.marks, self._called),
             dynamo.watch_lines(handler.line),
+            dynamo.make_only(handler.needs),
             dynamo.listen(dynamo.TRACE_LOGGER, handler, logging.DEBUG),
             dynamo.listen(dynamo.LIMIT_LOGGER, LimitHandler(recorder, self.marks), logging.WARNING),
         ]

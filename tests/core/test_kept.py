@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphbreak.core.doubts import asks_for_variables, is_open_ended, looks_at_text, words_of
-from graphbreak.core.kept import Kept, Unreadable, answers, importable, packed, question, unpacked
+from graphbreak.core.kept import Kept, Unreadable, answers, importable, needed_of, packed, question, unpacked
 from graphbreak.core.relocating import MOVABLE
 from graphbreak.core.sameness import Moved, same_program
 from graphbreak.worker import protocol
-from graphbreak.worker.protocol import BreakSeen, Ended, FrameCompiled, Hello, Job, Needed, Place
+from graphbreak.worker.protocol import BreakSeen, Ended, FrameCompiled, GraphSeen, Hello, Job, Needed, Place
 from kept_runs import PATH, PROGRAM, job_of, kept_run
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
-WHOLE = st.integers(-(2**40), 2**40)
+WHOLE = st.integers(1, 2**30)
+LINES = st.lists(st.tuples(TEXT, WHOLE).map(list), max_size=3)
 st.register_type_strategy(str, TEXT)
 st.register_type_strategy(int, WHOLE)
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
+st.register_type_strategy(FrameCompiled, st.builds(FrameCompiled, lines=LINES))
+st.register_type_strategy(GraphSeen, st.builds(GraphSeen, lines=LINES, ops=st.lists(st.tuples(TEXT, TEXT, WHOLE).map(list), max_size=3)))
 RUNS = st.builds(
     Kept,
     question=TEXT,
@@ -33,6 +38,9 @@ RUNS = st.builds(
     facts=st.dictionaries(TEXT, TEXT, max_size=3),
     made=st.floats(0, 1e10),
 )
+
+
+NEEDED = Needed({PATH: ""}, {}, {}, {}, [[PATH, 10, "other"]], [], [])
 
 
 @given(RUNS)
@@ -50,6 +58,20 @@ def _damaged(kept: Kept, at: int, by: int) -> bytes:
     data = bytearray(packed(kept))
     data[at % len(data)] ^= by
     return bytes(data)
+
+
+@pytest.mark.parametrize(
+    "needed",
+    [
+        replace(NEEDED, idle=[["/w/a.py", "x", "f"]]), replace(NEEDED, idle=[["/w/a.py"]]), replace(NEEDED, unseen=["forked"]),
+        replace(NEEDED, files={str(number): "" for number in range(60_000)}), replace(NEEDED, programs={"a.py": ""}),
+    ],
+)  # fmt: skip
+def test_what_a_worker_says_of_its_needs_is_checked(needed: Needed) -> None:
+    assert needed_of([NEEDED], job_of(PROGRAM)) == NEEDED
+    assert needed_of([needed], job_of(PROGRAM)) is None
+    assert needed_of([NEEDED, NEEDED], job_of(PROGRAM)) is None
+    assert needed_of([], job_of(PROGRAM)) is None
 
 
 def test_what_names_places_in_words_of_its_own_is_never_moved() -> None:
@@ -73,6 +95,16 @@ def test_comments_and_layout_move_what_was_said() -> None:
     assert moved.needed.idle == [[PATH, 13, "other"]]
     assert moved.job == job_of(text)
     assert answer(moved, PROGRAM) is not None
+
+
+@pytest.mark.parametrize("name", ["f", "<lambda>", "<listcomp>", "forward"])
+def test_parts_of_functions_behind_a_break_are_named_for_their_line(name: str) -> None:
+    kept = kept_run()
+    part = FrameCompiled(0, "0/1", f"torch_dynamo_resume_in_{name}_at_6", PATH, 4, 0, 0.1)
+    moved = answer(replace(kept, messages=(part,)), "\n" + PROGRAM)
+    assert moved is not None
+    assert isinstance(moved.messages[0], FrameCompiled)
+    assert moved.messages[0].function == f"torch_dynamo_resume_in_{name}_at_7"
 
 
 def test_a_text_that_shows_the_line_it_speaks_of_is_not_made_up() -> None:

@@ -18,6 +18,7 @@ from .source import SourceFile
 FORMAT = 1
 _MAGIC = f"graphbreak run {FORMAT}\n".encode()
 _LARGEST = 64 * 1024 * 1024
+_MOST_NEEDED = 50_000
 _NOTHING = Needed({}, {}, {}, {}, [], [], [])
 _IMPORTABLE = (".py", ".pyc", ".so", ".pyd")
 
@@ -69,7 +70,14 @@ def needed_of(messages: Sequence[Message], job: Job) -> Needed | None:
         return _NOTHING if any(isinstance(message, Missing) for message in messages) else None
     if job.edited is not None or job.explain or job.details or job.tests or len(said) != 1 or said[0].unseen:
         return None
-    return None if any(isinstance(message, Denied) for message in messages) else said[0]
+    return said[0] if _is_sound(said[0]) and not any(isinstance(message, Denied) for message in messages) else None
+
+
+def _is_sound(needed: Needed) -> bool:
+    """Whether it is as the worker tells it: the worker is not trusted."""
+    paths = [*needed.programs, *needed.files, *needed.folders, *needed.searched]
+    idle = all(len(one) == 3 and type(one[1]) is int and isinstance(one[0], str) and isinstance(one[2], str) for one in needed.idle)
+    return idle and len(paths) + len(needed.idle) <= _MOST_NEEDED and all(path.startswith("/") or path[1:2] == ":" for path in paths)
 
 
 def can_be_known(texts: Mapping[str, str]) -> bool:

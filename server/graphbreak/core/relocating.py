@@ -34,13 +34,13 @@ MOVABLE = (MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Re
 _OWN_RULES = frozenset({"file", "files", "first_line", "function", "text", "compile_id"})
 _REFERENCE = re.compile(
     r"""
-    (?:(torch_dynamo_resume_in_\w*?_at_)(\d+)\ \()?    # the part of a function behind a break, which is named for a line
+    (?:(torch_dynamo_resume_in_[\w<>]*?_at_)(\d+)\ \()?    # the part of a function behind a break, which is named for a line
     ([^\s"'(]+\.py)(",\ line\ |:|\ line\ )(\d+)
-    (?:(,\ in\ torch_dynamo_resume_in_\w*?_at_)(\d+))?
+    (?:(,\ in\ torch_dynamo_resume_in_[\w<>]*?_at_)(\d+))?
     """,
     re.VERBOSE,
 )
-_RESUMED = re.compile(r"(torch_dynamo_resume_in_\w*?_at_)(\d+)")
+_RESUMED = re.compile(r"(torch_dynamo_resume_in_[\w<>]*?_at_)(\d+)")
 
 
 def same_question(old: Job, new: Job, places: Mapping[str, Places]) -> bool:

@@ -19,6 +19,7 @@ _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)", re.MULTILINE)
 _TELLING = ("TORCH", "PYTORCH", "PYTHON", "CUDA", "OMP_", "MKL", "HF_", "TRITON", "LD_", "LANG", "LC_", "TZ", "HOME", "PATH", "GRAPHBREAK")
 _GPUS = ("/dev/nvidiactl", "/dev/kfd")
 _MOST_BYTES = 4 * 1024 * 1024
+_NO_FILE = "no file"
 
 
 def stamp(path: str) -> str:
@@ -73,7 +74,7 @@ def state(path: str, known: str = "") -> str:
     try:
         if os.path.getsize(path) > _MOST_BYTES:
             return now
-        return digest(Path(path).read_bytes())
+        return digest(Path(path).read_bytes()) if os.path.isfile(path) else _NO_FILE
     except OSError:
         return ""
 

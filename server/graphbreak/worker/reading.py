@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import stat
 import sys
 import sysconfig
 import tempfile
@@ -19,6 +20,7 @@ from .protocol import Needed
 
 _MOST_BYTES = 4 * 1024 * 1024
 _MOST_ENTRIES = 5_000
+_NO_FILE = "no file"
 _MOST = 20_000
 _IMPORTER = "<frozen importlib._bootstrap_external>"
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -208,6 +210,8 @@ def _absolute(path: Any) -> str:
 def _state(file: str) -> str:
     """A short name of what a file says now; nothing where there is none that can be read."""
     try:
+        if not stat.S_ISREG(os.stat(file).st_mode):  # reading a pipe would take from it what is the program's
+            return _NO_FILE
         if os.path.getsize(file) > _MOST_BYTES:
             return _stamp(file)
         with open(file, "rb") as stream:

@@ -7,6 +7,7 @@ import itertools
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,7 @@ class Forks:
         self._lost = False
         self.has_spare = False
         """Whether a process is ready ahead of the next job."""
-        self.used = asyncio.get_running_loop().time()
+        self.used = time.monotonic()
         """When it last had a job."""
 
     @property
@@ -154,7 +155,7 @@ class Forks:
         assert self._program is not None
         self._busy -= 1
         self._program.jobs -= 1
-        self.used = asyncio.get_running_loop().time()
+        self.used = time.monotonic()
 
     async def _end(self, number: int, gone: asyncio.Future[int]) -> None:
         """End a job."""

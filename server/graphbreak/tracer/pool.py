@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
@@ -194,7 +195,7 @@ class Pool:
     def _sweep(self) -> None:
         """End what was not used for long, and come again while something is left."""
         self._sweeper = None
-        now = asyncio.get_running_loop().time()
+        now = time.monotonic()
         ready = self.ready
         newest = max((parent.used for parent in ready), default=0.0)
         for key, task in list(self._parents.items()):

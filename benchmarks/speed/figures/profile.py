@@ -15,7 +15,7 @@ from typing import Any
 from graphbreak.core.requests import AnalysisRequest, Settings
 from graphbreak.core.source import SourceFile
 from graphbreak.tracer.engine import Engine
-from graphbreak.worker.protocol import Ended, FrameCompiled
+from graphbreak.worker.protocol import Ended, FrameCompiled, Hello
 
 from .. import programs
 from ..editor import environment
@@ -81,7 +81,7 @@ class _Watched(Engine):
 
         def noted(message: Any) -> None:
             nonlocal dynamo
-            if not isinstance(message, Ended):
+            if not isinstance(message, (Hello, Ended)):
                 arrivals.append(time.perf_counter())
             if isinstance(message, FrameCompiled):
                 dynamo += message.seconds

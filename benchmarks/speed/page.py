@@ -80,13 +80,13 @@ def _growth(data: Mapping[str, object], pictures: Path) -> Iterator[str]:
         if not isinstance(points, list):
             continue
         yield from (f"| {name} | save → published | warm trace | ours beside Dynamo |", "| --- | --- | --- | --- |")
-        yield from (f"| {size} | {seconds(save)} | {seconds(trace)} | {seconds(max(save - trace, 0))} |" for size, save, trace in points)
+        yield from (f"| {size} | {seconds(save)} | {seconds(trace)} | {seconds(max(save - trace, 0))} |" for size, save, trace, *_ in points)
         pictures.mkdir(parents=True, exist_ok=True)
         picture = pictures / f"growth-{name}.svg"
         curves = (
-            Curve("save → published", "#c0392b", [(size, save) for size, save, _ in points]),
-            Curve("warm trace", "#2c6fbb", [(size, trace) for size, _, trace in points]),
-            Curve("the difference", "#7f8c8d", [(size, max(save - trace, 0)) for size, save, trace in points]),
+            Curve("save → published", "#c0392b", [(size, save) for size, save, *_ in points]),
+            Curve("warm trace", "#2c6fbb", [(size, trace) for size, _, trace, *_ in points]),
+            Curve("the difference", "#7f8c8d", [(size, max(save - trace, 0)) for size, save, trace, *_ in points]),
         )
         picture.write_text(plot(f"Time of a trace by its {name}", name, "seconds", curves), encoding="utf-8")
         yield from ("", f"![Time by {name}]({picture.parent.name}/{picture.name})", "")

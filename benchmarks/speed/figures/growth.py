@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,12 +15,12 @@ from ..rows import Row, seconds
 
 SECONDS = 840
 _OPERATIONS, _BREAKS = (10, 100, 500, 1000, 2000), (1, 10, 30, 60, 100)
-_MOST = 10
-"""Pairs for each point: a trace of the largest takes seconds."""
+_FEWEST, _ENOUGH = 5, 90.0
+"""Pairs for each point in any case, and the seconds after which there are no more: a trace of the largest takes seconds."""
 
 _LIMIT = 1.5
-Point = tuple[int, float, float]
-"""The size, and the medians of a save and of a warm trace in seconds."""
+Point = tuple[int, float, float, int]
+"""The size, the medians of a save and of a warm trace in seconds, and of how many pairs."""
 
 
 def measure(pairs: int, folder: Path) -> Iterator[Row]:
@@ -30,9 +31,9 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
     ):
         below = folder / name
         below.mkdir()
-        points = list(_points(sizes, program, min(pairs, _MOST), below))
+        points = list(_points(sizes, program, pairs, below))
         (folder / f"growth-{name}.json").write_text(json.dumps(points), encoding="utf-8")
-        yield _row(name, points, min(pairs, _MOST))
+        yield _row(name, points)
 
 
 def _points(sizes: tuple[int, ...], program: Callable[[int, int], str], pairs: int, folder: Path) -> Iterator[Point]:
@@ -41,13 +42,15 @@ def _points(sizes: tuple[int, ...], program: Callable[[int, int], str], pairs: i
         editor.open(path, program(sizes[0], 0))
         editor.traced(path, 0.0)
         for size in sizes:
-            saves, traces = [], []
+            saves, traces, begin = [], [], time.perf_counter()
             for number in range(pairs + 1):
+                if number > _FEWEST and time.perf_counter() - begin > _ENOUGH:
+                    break
                 editor.rest()
                 text = program(size, number + 1)
                 saves.append(_replaced(editor, path, text) if number == 0 else editor.save(path, text, line)[0])
                 traces.append(reference.trace(path))
-            yield size, statistics.median(saves[1:]), statistics.median(traces[1:])
+            yield size, statistics.median(saves[1:]), statistics.median(traces[1:]), len(saves) - 1
 
 
 def _replaced(editor: Editor, path: Path, text: str) -> float:
@@ -56,19 +59,19 @@ def _replaced(editor: Editor, path: Path, text: str) -> float:
     return editor.save(path, text, programs.GROWTH_LINE)[0]
 
 
-def _row(name: str, points: list[Point], pairs: int) -> Row:
+def _row(name: str, points: list[Point]) -> Row:
     first, *_, last = points
     middle = min(points, key=lambda point: abs(point[0] - last[0] / 2))
     lower, upper = _slope(first, middle), _slope(middle, last)
     beside = f"{seconds(max(upper, 0))} more for each; at {last[0]} {name} a save takes {seconds(last[1])}, a warm trace {seconds(last[2])}"
-    # Where the first half adds nothing that can be measured, a tenth of what Dynamo adds stands in its place.
-    least = (middle[2] - first[2]) / (middle[0] - first[0]) / 10
+    # Where the first half adds too little to be told from noise, a tenth of what Dynamo itself adds stands in its place.
+    least = max(last[2] - middle[2], 1e-3) / (last[0] - middle[0]) / 10
     return Row(
         f"growth with {name}: what each adds in the second half, against the first",
         upper / max(lower, least),
         "x",
         _LIMIT,
-        pairs,
+        min(point[3] for point in points),
         beside=beside,
     )
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _PAUSE = 0.2
 """Seconds in which more changes are waited for: a checkout touches many files."""
 
+_MOST_FOLDERS = 10_000
+"""Folders below one that is watched; each takes one of the system's watches."""
+
 _KINDS = frozenset({"created", "modified", "moved", "deleted"})
 
 
@@ -34,8 +37,13 @@ class Watching:
         """Watch some folders, and no others any more."""
         self.stop()
         loop = asyncio.get_running_loop()
+        large = [folder for folder in folders if not await asyncio.to_thread(_is_watchable, folder)]
+        if large:
+            self._problem(f"Changes by other programs are not seen in {', '.join(large)}: there are too many folders to watch.")
         try:
-            self._observer = observer = _observer(folders, lambda path: _told(loop, self._seen, path))
+            self._observer = observer = _observer(
+                [folder for folder in folders if folder not in large], lambda path: _told(loop, self._seen, path)
+            )
             await asyncio.to_thread(observer.start)
         except Exception as error:  # as many folders as there are watches, a file system without them
             self._problem(f"Changes by other programs are not seen: {error}")
@@ -78,6 +86,11 @@ def _observer(folders: Sequence[str], seen: Callable[[str], object]) -> BaseObse
     for folder in folders:
         observer.schedule(Handler(folder), folder, recursive=True)
     return observer
+
+
+def _is_watchable(folder: str) -> bool:
+    """Whether a folder is no home folder or disk, which costs more to watch than it brings. Slow: in a thread."""
+    return sum(1 for _ in zip(range(_MOST_FOLDERS), os.walk(folder))) < _MOST_FOLDERS
 
 
 def _told(loop: asyncio.AbstractEventLoop, seen: Callable[[str], None], path: str) -> None:

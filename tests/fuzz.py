@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "full"
 FUZZING = settings(
-    max_examples=7_000 if LONG else 100,
+    max_examples=7_000 if LONG else 60,
     deadline=None,
     database=None,
     derandomize=not LONG,

@@ -40,6 +40,9 @@ class RawEditor:
             [sys.executable, *command], env=environment, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self.said: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.says: dict[str, Any] = {}
+        """What it answers to requests of the server, by their method; nothing to the others."""
+        self.asked: list[dict[str, Any]] = []
         self.log: list[str] = []
         self.errors: list[dict[str, Any]] = []
         """Errors that are about no request."""
@@ -84,7 +87,8 @@ class RawEditor:
             self.lists += 1
             self.published[params["uri"]] = params
         elif method is not None and "id" in message:
-            self.send({"id": message["id"], "result": None})
+            self.asked.append(params)
+            self.send({"id": message["id"], "result": self.says.get(str(method))})
         elif method is None and message.get("id") is None:
             self.errors.append(message["error"])
         elif method is None:

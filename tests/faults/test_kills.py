@@ -118,13 +118,13 @@ class Typist:
         editor.shows(self.path, RANGE)
 
 
-@pytest.mark.parametrize("victim", INSIDE)
+@pytest.mark.parametrize("victim", INSIDE if LONG else ["parent"])
 def test_the_server_outlives_its_workers(tmp_path: Path, victim: str) -> None:
     typist, moments = Typist(tmp_path), random.Random(victim)
     with raw_editor(REAL, folder=tmp_path, TMPDIR=str(typist.temporary)) as editor:
         typist.begin(editor)
         typist.assert_right(editor)
-        for _ in range(10 if LONG else 2):
+        for _ in range(10 if LONG else 1):
             before = typist.ends
             typist.save(editor, pause=1)
             time.sleep(moments.random())
@@ -150,7 +150,7 @@ def test_the_server_outlives_its_workers(tmp_path: Path, victim: str) -> None:
 
 def test_nothing_outlives_the_server_and_the_next_one_starts_clean(tmp_path: Path) -> None:
     typist, moments = Typist(tmp_path), random.Random(7)
-    for _ in range(10 if LONG else 2):
+    for _ in range(10 if LONG else 1):
         with raw_editor(REAL, folder=tmp_path, TMPDIR=str(typist.temporary)) as editor:
             if moments.random() < 0.3:
                 editor.notify("initialized")  # it is killed while it starts
@@ -169,6 +169,7 @@ def test_nothing_outlives_the_server_and_the_next_one_starts_clean(tmp_path: Pat
     assert list(typist.temporary.iterdir()) == []
 
 
+@pytest.mark.skipif(not LONG, reason="the long version; tests/e2e/test_lifecycle.py has a short one")
 def test_nothing_outlives_the_editor(tmp_path: Path) -> None:
     typist, moments = Typist(tmp_path), random.Random(3)
     for _ in range(6 if LONG else 1):

@@ -10,7 +10,7 @@ import pytest
 
 from .soaking import soak
 
-TRACES = 100 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 40
+TRACES = 100 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 30
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found through /proc")

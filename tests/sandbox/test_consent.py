@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsprotocol import types
 
+from faults.raw_editor import REAL, raw_editor
 from graphbreak.core.asking import Wish
 from graphbreak.core.findings import Outcome
 from graphbreak.core.requests import Permissions, Settings
@@ -17,6 +19,7 @@ from graphbreak.sandbox import start
 from graphbreak.tracer.grants import grant, grants_file, is_granted
 from harness import INTERPRETER, PRINT, Harness, only, squiggles
 
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "full"
 WISH = Wish("/work", Permissions(write=("/work/runs",)))
 PROJECT = '[tool.graphbreak.sandbox]\nwrite = ["run.log"]\n'
 BREAK = ("break", "GB0059", 'print("mid")')
@@ -113,3 +116,27 @@ def test_an_editor_asks_once(answer: str | None, granted: bool) -> None:
     assert editor.questions == ["/work/pyproject.toml asks that the programs that Graphbreak runs may write /work/runs."]
     assert is_granted(WISH) is granted
     assert traced == (["main.py"] if granted else [])
+
+
+@pytest.mark.parametrize("answer", ["Allow", "Not now"] if LONG else ["Allow"])
+def test_a_yes_in_an_editor_lets_the_project_do_what_it_asked_for(tmp_path: Path, answer: str) -> None:
+    project, state = tmp_path / "project", tmp_path / "state"
+    (project / "runs").mkdir(parents=True)
+    (project / "pyproject.toml").write_text('[tool.graphbreak.sandbox]\nwrite = ["runs"]\n')
+    path = project / "main.py"
+    path.write_text(PRINT + "open('runs/log', 'w').write('x')\n")
+    with raw_editor(REAL, folder=project, XDG_STATE_HOME=str(state)) as editor:
+        editor.says["window/showMessageRequest"] = {"title": answer}
+        editor.begin(interpreter=INTERPRETER, tryFixes=False)
+        editor.open(path, path.read_text())
+        editor.wait(lambda: bool(editor.asked), "nothing is asked", 120)
+        assert editor.asked[0]["message"].endswith(f"asks that the programs that Graphbreak runs may write {project}/runs.")
+        if answer == "Allow":
+            editor.wait((project / "runs" / "log").exists, "it is not run again with what was allowed", 120)
+        editor.wait(lambda: "6:4-6:16" in editor.ranges(path), "nothing is found", 120)
+        editor.save(path)
+        editor.hover(path)
+        assert len(editor.asked) == 1
+        assert editor.end() == 0
+    assert (project / "runs" / "log").exists() is (answer == "Allow")
+    assert (state / "graphbreak" / "grants.json").exists() is (answer == "Allow")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from graphbreak.core.findings import Diagnostic, Kind, Report, Severity
+from graphbreak.core.requests import AnalysisRequest, Settings
 from graphbreak.core.source import Span
 from graphbreak.tracer import live as live_module
 from graphbreak.tracer.engine import Engine
+from graphbreak.tracer.files import read_source
 from graphbreak.tracer.live import Live
-from harness import Harness
+from harness import INTERPRETER, Harness
 
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
 FOUND = Diagnostic("1", "/a.py", Span.at(0, 0, 0, 1), Severity.WARNING, Kind.BREAK, "GB0059", "a break")
 
 
@@ -161,3 +165,27 @@ def test_an_example_call_and_the_program_are_run_beside_each_other(harness: Harn
         ]
         assert [job.calls != [] for job in found.jobs] == [True, False]
     assert reports[0].diagnostics == reports[1].diagnostics
+
+
+@pytest.mark.usefixtures("hurried")
+@pytest.mark.parametrize("name", ["print_in_loop", "two_callers", "fullgraph_print"])
+def test_what_is_told_early_is_in_the_end_word_for_word(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.setattr(live_module, "_SHARE", 0)
+    for path in EXAMPLES.glob("*.py"):
+        shutil.copy(path, tmp_path)
+    source = read_source(str(tmp_path / f"{name}.py"))
+    assert source is not None
+    request = AnalysisRequest(source, str(tmp_path), (str(tmp_path),), Settings(interpreter=INTERPRETER))
+    heard: list[Report] = []
+    whole = harness.submit(harness.engine.analyse(request, lambda sentence: None, heard.append)).result(120)
+    assert heard
+    assert all(found.provisional for found in heard)
+    ended = {said(found) for found in whole.diagnostics}
+    assert {said(found) for early in heard for found in early.diagnostics} <= ended
+
+
+def said(found: Diagnostic) -> tuple[object, ...]:
+    """What of a diagnostic an editor is sent."""
+    return found.id, found.path, found.span, found.kind, found.severity, found.message

@@ -82,15 +82,25 @@ class _Move:
         self._edit = edit
         self._before = before
         self._nothing = edit.span.start == edit.span.end and not edit.text
+        self._first, self._last = edit.span.start.line, edit.span.end.line
+        self._shift = len(SourceFile(path, edit.text).lines) - 1 - (self._last - self._first)
 
     def span(self, path: str, span: Span) -> Span | None:
         """Where a span is now; None when its text was changed."""
-        return span if path != self.path or self._nothing else moved(span, self._edit)
+        if path != self.path or self._nothing or span.end.line < self._first:
+            return span
+        if span.start.line <= self._last:
+            return moved(span, self._edit)
+        # Most spans lie on lines of their own, and this is done for all of them at every key.
+        start, end = span.start, span.end
+        return Span.at(start.line + self._shift, start.column, end.line + self._shift, end.column) if self._shift else span
 
     def line(self, path: str, line: int) -> int:
         """Where a line is now; one that was itself rewritten keeps its number."""
-        if path != self.path:
+        if path != self.path or self._nothing or line < self._first:
             return line
+        if line > self._last:
+            return line + self._shift
         start = self._text_of(line).start
         place = self.span(path, Span(start, start))
         return line if place is None else place.start.line
@@ -167,7 +177,10 @@ def _moved_function(function: FunctionResult, move: _Move) -> FunctionResult:
 def _moved_graph(graph: Graph, move: _Move) -> Graph:
     if not any(operation.path == move.path for operation in graph.ops):
         return graph
-    return replace(graph, ops=tuple(replace(op, line=move.line(op.path, op.line)) for op in graph.ops))
+    lines = [move.line(op.path, op.line) for op in graph.ops]
+    if all(line == op.line for line, op in zip(lines, graph.ops)):
+        return graph
+    return replace(graph, ops=tuple(replace(op, line=line) for line, op in zip(lines, graph.ops)))
 
 
 def _shared(one: str, other: str) -> int:

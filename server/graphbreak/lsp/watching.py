@@ -69,6 +69,7 @@ class Watching:
 
 def _observer(folders: Sequence[str], seen: Callable[[str], object]) -> BaseObserver:
     """Something that watches once it is started. `seen` is called in its thread, for files that can matter."""
+    from watchdog import events
     from watchdog.events import FileSystemEvent, FileSystemEventHandler
     from watchdog.observers import Observer
 
@@ -84,7 +85,17 @@ def _observer(folders: Sequence[str], seen: Callable[[str], object]) -> BaseObse
 
     observer = Observer()
     for folder in folders:
-        observer.schedule(Handler(folder), folder, recursive=True)
+        # Not every file that is opened and closed: a search of the workspace would be told of all that it reads.
+        wanted: list[type[FileSystemEvent]] = [
+            events.FileCreatedEvent,
+            events.FileModifiedEvent,
+            events.FileMovedEvent,
+            events.FileDeletedEvent,
+            events.DirCreatedEvent,
+            events.DirMovedEvent,
+            events.DirDeletedEvent,
+        ]
+        observer.schedule(Handler(folder), folder, recursive=True, event_filter=wanted)
     return observer
 
 

@@ -56,7 +56,7 @@ CASES = (
         (_LAYERS[0], _LAYERS[1].format(2)),
         "class BartEncoderLayer",
         "hidden_states = self.final_layer_norm",
-        "scale_{n} = hidden_states.sum().item()",
+        "scale = (hidden_states.sum() + {n}).item()",
     ),
     Case(
         "wav2vec 2, 2 layers: `print` in the feed forward",

@@ -25,7 +25,8 @@ def measure_saves(
     """Two rows. `warm` is the limit against a warm trace and the seconds that are free, `cold` that against the cold command."""
     path, alone = folder / "program.py", folder / "alone.py"
     saves, traces, commands = [], [], []
-    with Editor(folder, folder / "store") as editor, Reference(folder) as reference:
+    # Trials of fixes begin after a save and give way to the next one; here they would only be waited for.
+    with Editor(folder, folder / "store", {"tryFixes": False}) as editor, Reference(folder) as reference:
         settle(editor, reference, path, program, line)
         for number in range(100, 100 + pairs):
             editor.rest()

@@ -23,7 +23,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
     path = folder / "program.py"
     used, server, parents, families, bare = [], [], [], [], []
     for number in range(pairs):
-        with Editor(folder, folder / f"store{number}") as editor:
+        with Editor(folder, folder / f"store{number}", {"tryFixes": False}) as editor:
             editor.open(path, programs.small(number))
             editor.traced(path, 0.0)
             editor.rest(4.0)

@@ -139,8 +139,10 @@ class Editor:
 
     def save(self, path: Path, text: str, line: int, timeout: float = 120.0) -> tuple[float, list[Message]]:
         """Put a line of a text in the place of the document's, save: the seconds until its trace has ended."""
-        old = path.read_text(encoding="utf-8").split("\n")[line]
-        self.change(path, line, 0, len(old), text.split("\n")[line])
+        before, after = path.read_text(encoding="utf-8").split("\n"), text.split("\n")
+        if before[:line] + before[line + 1 :] != after[:line] + after[line + 1 :]:
+            raise ValueError(f"{path.name}: another line than {line} is to be saved")
+        self.change(path, line, 0, len(before[line]), after[line])
         path.write_text(text, encoding="utf-8")
         time.sleep(0.05)
         begin = time.perf_counter()

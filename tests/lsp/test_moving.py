@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 
+from graphbreak.core.findings import Diagnostic, FunctionResult, Kind, Outcome, Region, Related, Report, Severity, StackFrame
 from graphbreak.core.source import Edit, SourceFile, Span
-from graphbreak.lsp.moving import difference, trimmed
+from graphbreak.lsp import moving
+from graphbreak.lsp.moving import difference, moved_report, trimmed
 
 from .editor import MARK, Editor, replacing, span, until
 
@@ -106,3 +109,51 @@ def test_trimming_an_edit_does_not_change_what_it_does(before: str, text: str, s
 def test_a_difference_leads_from_one_text_to_the_other(before: str, after: str) -> None:
     source = SourceFile("a.py", before)
     assert source.apply([difference(source, after)]).text == after
+
+
+LINES = "".join(f"    line{number}(x)\n" for number in range(8))
+
+
+def _report(source: SourceFile, lines: list[int]) -> Report:
+    """Something of each kind, at these lines in turn."""
+    at = [Span.at(line, 4, line, 12) for line in lines]
+    found = [
+        Diagnostic(
+            f"d{span.start.line}", source.path, span, Severity.WARNING, Kind.BREAK, "GB0059", "m",
+            stack=(StackFrame(source.path, other.start.line, "f", span=other), StackFrame("lib.py", 3, "g")),
+            related=(Related(source.path, other, "called here"),),
+        )
+        for span, other in itertools.pairwise(at)
+    ]  # fmt: skip
+    rows = [
+        FunctionResult(
+            source.path, "f", span.start.line, source.path, span, Outcome.TRACED,
+            regions=(Region(source.path, min(lines), span.start.line, "graph", (1,)), Region("lib.py", 0, 9, "eager")),
+        )
+        for span in at
+    ]  # fmt: skip
+    return Report(source.path, functions=tuple(rows), diagnostics=tuple(found), sources={source.path: source})
+
+
+@settings(database=None, deadline=None)
+@given(
+    lines=st.lists(st.integers(0, 7), min_size=2, max_size=4),
+    places=st.lists(st.integers(0, len(LINES)), min_size=2, max_size=2),
+    text=st.text(st.sampled_from("ab \n"), max_size=4),
+)
+def test_what_is_passed_over_is_what_does_not_move(lines: list[int], places: list[int], text: str) -> None:
+    source = SourceFile("a.py", LINES)
+    start, end = sorted(places)
+    edit = Edit(Span(source.position(start), source.position(end)), text)
+    report, after = _report(source, lines), source.apply([edit])
+    with pytest.MonkeyPatch.context() as patch:
+        quick = moved_report(report, edit, after)
+        patch.setattr(moving._Move, "leaves", lambda *_: False)
+        assert quick == moved_report(report, edit, after)
+
+
+def test_a_key_that_shifts_no_lines_leaves_the_rest_as_it_is() -> None:
+    source = SourceFile("a.py", LINES)
+    report, edit = _report(source, [1, 2, 6]), Edit(Span.at(4, 4, 4, 4), "x")
+    moved = moved_report(report, edit, source.apply([edit]))
+    assert all(now is then for now, then in zip(moved.diagnostics, report.diagnostics, strict=True))

@@ -85,6 +85,10 @@ class _Move:
         self._first, self._last = edit.span.start.line, edit.span.end.line
         self._shift = len(SourceFile(path, edit.text).lines) - 1 - (self._last - self._first)
 
+    def leaves(self, path: str, start: int, end: int) -> bool:
+        """Whether what lies between two lines is certainly where it was: most keys shift no lines, and so change next to nothing."""
+        return path != self.path or self._nothing or end < self._first or (start > self._last and not self._shift)
+
     def span(self, path: str, span: Span) -> Span | None:
         """Where a span is now; None when its text was changed."""
         if path != self.path or self._nothing or span.end.line < self._first:
@@ -126,7 +130,22 @@ class _Move:
         return self._before.statement_span(line) if self._before is not None else Span.at(line, 0, line, 0)
 
 
+def _lines_of(diagnostic: Diagnostic) -> Iterator[tuple[str, int, int]]:
+    """The files, first and last lines of all that a diagnostic points to."""
+    yield diagnostic.path, diagnostic.span.start.line, diagnostic.span.end.line
+    for frame in diagnostic.stack:
+        yield frame.path, frame.line, frame.line
+        if frame.span is not None:
+            yield frame.path, frame.span.start.line, frame.span.end.line
+    yield from ((effect.path, effect.line, effect.line) for effect in diagnostic.frames)
+    yield from ((place.path, place.span.start.line, place.span.end.line) for place in diagnostic.related)
+    for fix in diagnostic.fixes:
+        yield from ((path, edit.span.start.line, edit.span.end.line) for path, edits in fix.edits.items() for edit in edits)
+
+
 def _moved_diagnostic(diagnostic: Diagnostic, move: _Move) -> Diagnostic | None:
+    if all(move.leaves(*lines) for lines in _lines_of(diagnostic)):
+        return diagnostic
     span = move.span(diagnostic.path, diagnostic.span)
     if span is None:
         return None
@@ -163,7 +182,18 @@ def _moved_fix(fix: Fix, move: _Move) -> Fix | None:
     return replace(fix, edits=moved_edits)
 
 
+def _stays(function: FunctionResult, move: _Move) -> bool:
+    return (
+        move.leaves(function.mark_path, function.mark_span.start.line, function.mark_span.end.line)
+        and move.leaves(function.path, function.line, function.line)
+        and all(move.leaves(region.path, region.start, region.end) for region in function.regions)
+        and all(move.leaves(operation.path, operation.line, operation.line) for graph in function.graph_list for operation in graph.ops)
+    )
+
+
 def _moved_function(function: FunctionResult, move: _Move) -> FunctionResult:
+    if _stays(function, move):
+        return function
     span = move.span(function.mark_path, function.mark_span)
     return replace(
         function,

@@ -12,11 +12,16 @@ from lsprotocol import types
 
 from faults.raw_editor import REAL, raw_editor
 from graphbreak.core.asking import Wish
-from graphbreak.core.findings import Outcome
-from graphbreak.core.requests import Permissions, Settings
+from graphbreak.core.denials import attempted
+from graphbreak.core.findings import Outcome, Report
+from graphbreak.core.requests import AnalysisRequest, Permissions, Settings
+from graphbreak.core.source import SourceFile
 from graphbreak.lsp.asking import Asking
 from graphbreak.sandbox import start
+from graphbreak.tracer.allowed import allow, allowed, allowed_file
 from graphbreak.tracer.grants import grant, grants_file, is_granted
+from graphbreak.tracer.rights import with_attempts
+from graphbreak.worker.protocol import Denied
 from harness import INTERPRETER, PRINT, Harness, only, squiggles
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "full"
@@ -94,6 +99,10 @@ class Answering:
     def __init__(self, answer: str | None) -> None:
         self.answer = answer
         self.questions: list[str] = []
+        self.said: list[str] = []
+
+    def window_show_message(self, params: types.ShowMessageParams) -> None:
+        self.said.append(params.message)
 
     async def window_show_message_request_async(self, params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
         self.questions.append(params.message)
@@ -116,6 +125,75 @@ def test_an_editor_asks_once(answer: str | None, granted: bool) -> None:
     assert editor.questions == ["/work/pyproject.toml asks that the programs that Graphbreak runs may write /work/runs."]
     assert is_granted(WISH) is granted
     assert traced == (["main.py"] if granted else [])
+
+
+def test_what_is_offered_is_what_was_tried_and_no_more() -> None:
+    paths = ["/work/runs/a.log", "/work/runs/a.log", "a.log", "/work/../etc/x", "/work/a\nb"]
+    others = [Denied("read", "/home/me/.ssh/id_rsa"), Denied("find", "/tmp/x"), Denied("connect to", "example.org")]
+    tried = [*(Denied("write", path) for path in paths), *others]
+    assert attempted(tried, "/work") == Wish("/work", Permissions(write=("/work/runs/a.log",), network=True))
+    assert attempted([Denied("read", "/home/me/.netrc")], "/work") is None
+
+
+def test_nothing_that_holds_the_folder_or_the_home_is_offered(tmp_path: Path) -> None:
+    request = AnalysisRequest(SourceFile(str(tmp_path / "main.py"), ""), str(tmp_path), (str(tmp_path),))
+    wide = [Denied("write", path) for path in ("/", str(tmp_path), str(tmp_path.parent), os.path.expanduser("~"))]
+    assert with_attempts(Report("main.py"), wide, request).attempted is None
+    fine = Denied("write", str(tmp_path / "run.log"))
+    assert with_attempts(Report("main.py"), [*wide, fine], request).attempted == Wish(str(tmp_path), Permissions(write=(fine.target,)))
+
+
+def test_what_is_allowed_to_a_folder_adds_up_and_is_for_that_folder(harness: Harness, tmp_path: Path) -> None:
+    program = PRINT + "for name in ('a.log', 'b.log'):\n    try:\n        open(name, 'w').write('x')\n    except OSError:\n        pass\n"
+    report = harness.write_and_analyse(tmp_path / "main.py", program)
+    assert report.attempted == Wish(str(tmp_path), Permissions(write=(f"{tmp_path}/a.log", f"{tmp_path}/b.log")))
+    allow(Wish(str(tmp_path), Permissions(write=(f"{tmp_path}/a.log",))))
+    allow(Wish(str(tmp_path), Permissions(write=(f"{tmp_path}/b.log",))))
+    assert allowed(str(tmp_path.parent)) == Permissions()
+    report = harness.analyse(tmp_path / "main.py")
+    assert (squiggles(report), report.attempted, report.problems) == ([BREAK], None, ())
+    assert (tmp_path / "b.log").read_text() == "x"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"/work": 3}', '{"/work": {"write": "/"}}', '{"/work": {"write": [3]}}'])
+def test_a_broken_file_allows_nothing_and_is_replaced(text: str) -> None:
+    allowed_file().parent.mkdir(parents=True)
+    allowed_file().write_text(text)
+    assert allowed("/work") == Permissions()
+    allow(WISH)
+    assert allowed("/work") == WISH.permissions
+
+
+@pytest.mark.parametrize("answer", ["Allow", "Not now"] if LONG else ["Allow"])
+def test_a_yes_in_an_editor_allows_what_a_program_tried(tmp_path: Path, answer: str) -> None:
+    project, state = tmp_path / "project", tmp_path / "state"
+    project.mkdir()
+    path, log = project / "main.py", project / "run.log"
+    path.write_text(PRINT + "open('run.log', 'w').write('x')\n")
+    with raw_editor(REAL, folder=project, XDG_STATE_HOME=str(state)) as editor:
+        editor.says["window/showMessageRequest"] = {"title": answer}
+        editor.begin(interpreter=INTERPRETER, tryFixes=False)
+        editor.open(path, path.read_text())
+        editor.wait(lambda: bool(editor.asked), "nothing is asked", 120)
+        asked = f"main.py tried to write {log}: the sandbox does not allow it. Allow it to the programs of {project}?"
+        assert editor.asked[0]["message"] == asked
+        if answer == "Allow":
+            editor.wait(log.exists, "it is not run again with what was allowed", 120)
+        editor.wait(lambda: "6:4-6:16" in editor.ranges(path), "nothing is found", 120)
+        editor.save(path)
+        editor.hover(path)
+        assert len(editor.asked) == 1
+        assert editor.end() == 0
+
+
+def test_a_yes_that_cannot_be_remembered_is_no_yes_and_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    editor: Any = Answering("Allow")
+    traced: list[str] = []
+    asyncio.run(Asking(editor, traced.append).offer(WISH, "main.py"))
+    assert (traced, len(editor.said)) == ([], 1)
+    assert "cannot remember" in editor.said[0]
 
 
 @pytest.mark.parametrize("answer", ["Allow", "Not now"] if LONG else ["Allow"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ..worker.protocol import Denied, Failure
+from .asking import Wish
+from .requests import Permissions
 from .tracing import Run
 
 _ALLOW = {
@@ -15,6 +18,8 @@ _ALLOW = {
     "connect to": ("network", "--allow-network"),
 }
 
+_MOST_PATHS = 5
+_LONGEST = 400
 _OWN = ("/tmp/", "/var/tmp/", "/dev/shm/")
 
 _FILE_ERRORS = frozenset({"PermissionError", "OSError", "FileNotFoundError"})
@@ -33,6 +38,20 @@ def denial_sentence(denied: Denied) -> str:
         )
     words = f"tried to {denied.action} {denied.target}: the sandbox does not allow it"
     return f"{words}; the setting `sandbox.{setting}` does, or `{option}` on the command line." if setting else f"{words}."
+
+
+def attempted(denials: Sequence[Denied], folder: str) -> Wish | None:
+    """What would have to be allowed to the programs of a folder for what they tried: files that they may write, and the network.
+
+    What may not be read are secrets: to show these takes a setting. A worker's words are not believed beyond a few plain paths.
+    """
+    write = dict.fromkeys(denied.target for denied in denials if denied.action == "write" and _is_plain(denied.target))
+    wanted = Permissions(write=tuple(write)[:_MOST_PATHS], network=any(denied.action == "connect to" for denied in denials))
+    return None if wanted == Permissions() else Wish(folder, wanted)
+
+
+def _is_plain(path: str) -> bool:
+    return posixpath.isabs(path) and posixpath.normpath(path) == path and path.isprintable() and len(path) < _LONGEST
 
 
 def stopped(run: Run) -> list[str]:

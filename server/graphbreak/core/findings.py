@@ -329,6 +329,8 @@ class Report:
     """Those of `problems` that are about the project's settings and say nothing of the run."""
     wish: Wish | None = None
     """What the project asks that its programs may do, and the user has not granted."""
+    attempted: Wish | None = None
+    """What its program tried, the sandbox stopped, and the user could allow."""
     stale: bool = False
     """Nothing new is known (a syntax error, a run that died before it showed anything): the results before this one stay."""
     provisional: bool = False

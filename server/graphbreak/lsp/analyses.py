@@ -167,6 +167,8 @@ class Analyses:
         session.notices.report(report)
         if report.wish is not None:
             session.soon(session.asking.ask(report.wish, run.path))
+        elif report.attempted is not None and not run.background:
+            session.soon(session.asking.offer(report.attempted, run.path))
         session.extension.environment(run.path, report.environment)
         if report.functions and all(function.outcome is Outcome.CANCELLED for function in report.functions):
             return

@@ -1,14 +1,17 @@
-"""Asks the user for what only they can allow: what a project wants its programs to do, and running them where there is no sandbox."""
+"""Asks the user for what only they can allow: what a project wants its programs to do, what these tried in vain, and running them
+where there is no sandbox."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from ..core.asking import Wish
+from ..tracer.allowed import allow
 from ..tracer.grants import grant
 
 _ALLOW, _NOT_NOW = "Allow", "Not now"
@@ -27,15 +30,33 @@ class Asking:
         if wish in self._asked:
             return
         self._asked.add(wish)
+        await self._ask(_question(wish), lambda: grant(wish), path)
+
+    async def offer(self, wish: Wish, path: str) -> None:
+        """Ask whether the programs of a folder may do what that of a file has tried in vain, unless that was asked."""
+        if wish in self._asked:
+            return
+        self._asked.add(wish)
+        name = os.path.basename(path)
+        question = f"{name} tried to {wish.words}: the sandbox does not allow it. Allow it to the programs of {wish.folder}?"
+        await self._ask(question, lambda: allow(wish), path)
+
+    async def _ask(self, question: str, remember: Callable[[], None], path: str) -> None:
         actions = [types.MessageActionItem(_ALLOW), types.MessageActionItem(_NOT_NOW)]
-        params = types.ShowMessageRequestParams(types.MessageType.Warning, _question(wish), actions)
+        params = types.ShowMessageRequestParams(types.MessageType.Warning, question, actions)
         try:
             answer = await self._server.window_show_message_request_async(params)
         except Exception:  # an editor that cannot ask has not said yes
             return
-        if answer is not None and answer.title == _ALLOW:
-            await asyncio.to_thread(grant, wish)
-            self._again(path)
+        if answer is None or answer.title != _ALLOW:
+            return
+        try:
+            await asyncio.to_thread(remember)
+        except OSError as error:
+            problem = f"Graphbreak cannot remember that it is allowed, so it is not: {error}."
+            self._server.window_show_message(types.ShowMessageParams(types.MessageType.Error, problem))
+            return
+        self._again(path)
 
 
 def _question(wish: Wish) -> str:

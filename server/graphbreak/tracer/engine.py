@@ -20,7 +20,7 @@ from ..core.requests import AnalysisRequest
 from ..core.tracing import NoEnvironment, Refused, Run
 from ..core.trials import Trial, try_fix, with_trials
 from ..sandbox import start as sandbox
-from ..worker.protocol import Compared, DeviceSeen, Hello, Job, Message, Missing
+from ..worker.protocol import Compared, Denied, DeviceSeen, Hello, Job, Message, Missing
 from .environment import choose_interpreter, worker_variables
 from .files import folders_of, sources_with
 from .focusing import LEAST, Focusing
@@ -31,7 +31,7 @@ from .pool import Pool
 from .prepared import CannotStart, NotAllowed
 from .project import ProjectReader
 from .reuse import Asked, Reuse, Waiting
-from .rights import Rights, permitted, unconfined, with_wish
+from .rights import Rights, permitted, unconfined, with_attempts, with_wish
 from .store import Store
 
 _T = TypeVar("_T")
@@ -89,7 +89,7 @@ class Engine:
         finally:
             if tracer.kept is not None:
                 self.focusing.end(tracer.kept[0])
-        report = with_wish(report, tracer.wish)
+        report = with_attempts(with_wish(report, tracer.wish), tracer.denied, request)
         return replace(report, environment=replace(report.environment, notes=(*self._notes, *report.environment.notes)))
 
     async def foresee(self, request: AnalysisRequest, found: Callable[[Report], None]) -> None:
@@ -215,9 +215,11 @@ class _Tracer:
         self._engine, self._request, self._live, self._begun, self._keep = engine, request, live, begun, keep
         self.kept: tuple[KeptJob, Run] | None = None
         """A job that stays after its end, for whoever takes it out of here, and what it said."""
-        self._permissions, self.wish = permitted(request.settings.permissions, projects(request.source.path))
+        self._permissions, self.wish = permitted(request.settings.permissions, projects(request.source.path), request.root)
         self._unconfined = unconfined(request, sandbox.AVAILABLE)
         self.wish = self._unconfined or self.wish
+        self.denied: list[Denied] = []
+        """What the programs of the request tried in vain."""
 
     async def trace(self, job: Job, interpreter: str, timeout: float, on_message: Callable[[Message], None]) -> Run:
         settings = self._request.settings
@@ -233,6 +235,8 @@ class _Tracer:
                 messages.append(message)
             elif self._live is not None:
                 self._live.begin()
+            if isinstance(message, Denied):
+                self.denied.append(message)
             on_message(message)
 
         rights = Rights(self._permissions, tuple(folders_of(job, self._request.roots)))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,9 +31,12 @@ def grant(wish: Wish) -> None:
     """Remember that the user says yes. Raises OSError where that cannot be written."""
     if not wish.words:
         return
-    file = grants_file()
+    write_state(grants_file(), {**_read(), _key(wish): f"{wish.folder}: {wish.words}"})
+
+
+def write_state(file: Path, known: Mapping[str, object]) -> None:
+    """Put what is known into a file, in one step. Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    known = {**_read(), _key(wish): f"{wish.folder}: {wish.words}"}
     descriptor, name = tempfile.mkstemp(dir=file.parent)
     with os.fdopen(descriptor, "w", encoding="utf-8") as whole:
         json.dump(known, whole, indent=1)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..core.asking import Wish
+from ..core.denials import attempted
 from ..core.findings import Report
 from ..core.project import ProjectSettings
 from ..core.requests import AnalysisRequest, Permissions
+from ..worker.protocol import Denied
+from .allowed import allowed
 from .grants import is_granted
 
 
@@ -19,9 +24,11 @@ class Rights:
     folders: tuple[str, ...] = ()
 
 
-def permitted(permissions: Permissions, project: ProjectSettings) -> tuple[Permissions, Wish | None]:
-    """The permissions in force, and what the project asks for that the user has not granted."""
+def permitted(permissions: Permissions, project: ProjectSettings, root: str) -> tuple[Permissions, Wish | None]:
+    """The permissions in force in a folder, and what the project asks for that the user has not granted."""
     wish = project.wish
+    if permissions.enabled:
+        permissions = Wish(root, allowed(root)).added_to(permissions)
     if not permissions.enabled or wish.is_met_by(permissions):
         return permissions, None
     return (wish.added_to(permissions), None) if is_granted(wish) else (permissions, wish)
@@ -33,6 +40,16 @@ def unconfined(request: AnalysisRequest, available: bool) -> Wish | None:
         return None
     wish = Wish(request.root, Permissions(enabled=False))
     return None if is_granted(wish) else wish
+
+
+def with_attempts(report: Report, denials: Sequence[Denied], request: AnalysisRequest) -> Report:
+    """The report with what its program tried in vain, and the user could allow with a word.
+
+    Nothing that is wide enough to hold the folder itself or the home is offered, since the program says what it tried.
+    """
+    wide = [os.path.join(os.path.realpath(folder), "") for folder in (request.root, os.path.expanduser("~"))]
+    few = [denied for denied in denials if not any(folder.startswith(os.path.join(denied.target, "")) for folder in wide)]
+    return replace(report, attempted=attempted(few, request.root))
 
 
 def with_wish(report: Report, wish: Wish | None) -> Report:

@@ -1,5 +1,4 @@
-"""Do something only in eager mode that no compiled code needs: save a file, collect garbage, ask for a gradient of a value in between, or
-convert a module that has been converted already.
+"""Do something only in eager mode that no compiled code needs: save a file, collect garbage, ask for a gradient of a value in between.
 
 Before:
 
@@ -14,15 +13,13 @@ After:
         hidden.requires_grad = True
 
 When it is not safe: compiled code no longer does it, which the title says. It is offered for calls that are known to have nothing to do
-with what the function computes, for `requires_grad` where the function itself does not take that gradient, and for conversions of modules
-(`self.head = self.head.to(self.dtype)`), where the graph is compared too. It is not offered where the statement shares its line with
-another one, or where it cannot be indented.
+with what the function computes, and for `requires_grad` where the function itself does not take that gradient. It is not offered where
+the statement shares its line with another one, or where it cannot be indented.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
 from ..core.findings import Diagnostic, Fix, Safety
 from .edits import block_start, finished, torch_name
@@ -44,14 +41,10 @@ _METHODS = frozenset(
 )
 
 
-_CONVERSIONS = frozenset({"to", "float", "half", "bfloat16", "double", "cuda", "cpu"})
-
-
 def eager_statement(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Guard the statement that broke."""
     place = compiled_place(diagnostic, context)
-    converts = place is not None and "Module." in diagnostic.message and _converts_module(place.statement)
-    what = _what(place, converts) if place is not None else ""
+    what = _what(place) if place is not None else ""
     torch = torch_name(place.source, block_start(place.source, place.top)) if place is not None else None
     if place is None or torch is None or not what or any(isinstance(node, ast.NamedExpr) for node in ast.walk(place.statement)):
         return None
@@ -59,25 +52,12 @@ def eager_statement(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
         edits = under_header(place, place.statement, f"if not {torch[0]}.compiler.is_compiling():")
     except Unmovable:
         return None
-    fix = finished(f"{what} only in eager mode", place.source, (*torch[1], *edits), Safety.CHANGES_BEHAVIOUR)
-    return replace(fix, admits=converts) if fix is not None else None
+    return finished(f"{what} only in eager mode", place.source, (*torch[1], *edits), Safety.CHANGES_BEHAVIOUR)
 
 
-def _converts_module(statement: ast.stmt) -> bool:
-    """Whether a statement is `self.part = self.part.to(...)` or `self.part.to(...)`."""
-    value = statement.value if isinstance(statement, (ast.Assign, ast.Expr)) else None
-    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in _CONVERSIONS:
-        return False
-    part = dotted(value.func.value)
-    targets = [dotted(target) for target in statement.targets] if isinstance(statement, ast.Assign) else [part]
-    return part.startswith("self.") and targets == [part]
-
-
-def _what(place: Place, converts: bool) -> str:
+def _what(place: Place) -> str:
     """What the statement does, as a title begins; nothing where compiled code may need it."""
     statement = place.statement
-    if converts and isinstance(statement, (ast.Assign, ast.Expr)) and isinstance(statement.value, ast.Call):
-        return f"Convert `{dotted(getattr(statement.value.func, 'value', statement))}`"
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target = statement.targets[0]
         gradient = isinstance(target, ast.Attribute) and target.attr == "requires_grad"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import time
 import types
 import warnings
@@ -19,10 +20,11 @@ from typing import Any
 
 import torch
 
-from . import dynamo
+from . import auditing, dynamo
 from .protocol import DeviceSeen, Message
 
 CPU = torch.device("cpu")
+_LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3[^\\/]*[\\/]|^<frozen ")
 _MAKERS = ("empty.memory_format", "empty_strided", "tril_indices", "triu_indices")
 """The operations that make a tensor by a kernel of the device; all others that do call one of them."""
 
@@ -251,7 +253,36 @@ def _redirect_objects(ask: Callable[[], None]) -> list[dynamo.Undo]:
 
     with contextlib.suppress(AttributeError):
         torch.serialization.register_package(5, lambda storage: None, restore)  # before torch's own for CUDA, which is at 20
-    return [dynamo.patch(torch.autocast, "__init__", on_cpu), _replaced(torch, "Generator", _generator(torch.Generator, ask))]
+    return [dynamo.patch(torch.autocast, "__init__", on_cpu), _replace_generator(ask)]
+
+
+def _replace_generator(ask: Callable[[], None]) -> dynamo.Undo:
+    """Make generators for CUDA on the CPU once the program's texts name both: Dynamo knows the class itself, so it stays where it can."""
+    undo: list[dynamo.Undo] = []
+    wanted = {"Generator", "cuda"}
+
+    def heed(code: object) -> None:
+        if wanted and isinstance(code, types.CodeType) and not _LIBRARY.search(code.co_filename):
+            wanted.difference_update(_named(code))
+            if not wanted:
+                undo.append(_replaced(torch, "Generator", _generator(torch.Generator, ask)))
+
+    auditing.hear({"exec": heed}, lambda event, error: None)
+
+    def take_back() -> None:
+        wanted.add("nothing more")
+        for step in undo:
+            step()
+
+    return take_back
+
+
+def _named(code: types.CodeType) -> set[str]:
+    """Which of the two words a module's code, with all that is in it, uses as names or has in texts."""
+    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    words = [*code.co_names, *(const for const in code.co_consts if isinstance(const, str))]
+    found = {"cuda"} if any("cuda" in word for word in words) else set()
+    return found.union({"Generator"} if "Generator" in words else (), *map(_named, inner))
 
 
 def _by_index(real: Any) -> Callable[..., Any]:
@@ -265,7 +296,11 @@ def _by_index(real: Any) -> Callable[..., Any]:
             kwargs["device"] = torch.device("cuda", kwargs["device"])
         return real(self, *args, **kwargs)
 
-    return move
+    # Dynamo goes into torch's own methods, and so into this one if it seems to be in the same file; into the worker's it does not.
+    file = getattr(real, "__code__", torch.Tensor.backward.__code__).co_filename
+    function: Any = move
+    function.__code__ = function.__code__.replace(co_filename=file)
+    return function  # type: ignore[no-any-return]
 
 
 def _generator(real: type, ask: Callable[[], None]) -> type:

@@ -144,17 +144,19 @@ class Soaker:
         self.editor.wait(lambda: bool({"idle", "failed"} & set(self._states[before:])), "the trace does not end", seconds)
 
     def look(self, traces: int) -> Sample:
-        """What is taken now, when what a job leaves has had its time to go."""
-        end = time.monotonic() + 10
-        while True:
-            processes = self.editor.processes()
-            temporary = len(list(self.temporary.rglob("*")))
-            descriptors = len(os.listdir(f"/proc/{self.editor.process.pid}/fd"))
-            sample = Sample(traces, self.editor.memory(), descriptors, len(processes), _zombies(self.editor.process.pid), temporary)
-            first = self.soak.samples[0] if self.soak.samples else sample
-            if time.monotonic() > end or _taken(sample) <= _taken(first):
-                return sample
-            time.sleep(0.05)
+        """What is taken now, when what a job leaves has had its time to go, and what is kept ready its time to come."""
+        end, sample = time.monotonic() + 10, self._sample(traces)
+        while time.monotonic() < end:
+            time.sleep(0.05 if self.soak.samples else 1.0)
+            before, sample = sample, self._sample(traces)
+            if _taken(sample) == _taken(self.soak.samples[0] if self.soak.samples else before):
+                break
+        return sample
+
+    def _sample(self, traces: int) -> Sample:
+        processes, temporary = self.editor.processes(), len(list(self.temporary.rglob("*")))
+        descriptors = len(os.listdir(f"/proc/{self.editor.process.pid}/fd"))
+        return Sample(traces, self.editor.memory(), descriptors, len(processes), _zombies(self.editor.process.pid), temporary)
 
     def finish(self) -> None:
         """End the server and see what is left."""
@@ -167,9 +169,9 @@ class Soaker:
         self.soak.left += [str(path) for path in self.workspace.rglob("*") if path != self.path]
 
 
-def _taken(sample: Sample) -> int:
-    """What may not grow by one."""
-    return sample.descriptors + sample.processes + sample.zombies + sample.temporary
+def _taken(sample: Sample) -> tuple[int, ...]:
+    """What may not change."""
+    return sample.descriptors, sample.processes, sample.zombies, sample.temporary
 
 
 def _hostile_text(hostile: Hostile, number: int) -> str:

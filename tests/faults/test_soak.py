@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from .soaking import soak
 
-TRACES = 100 if os.environ.get("HYPOTHESIS_PROFILE") == "full" else 30
+TRACES = 100
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found through /proc")

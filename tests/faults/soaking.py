@@ -80,8 +80,14 @@ class Soak:
     wrong: list[str] = field(default_factory=list)
     """Good programs with a wrong result."""
     seconds: float = 0.0
+    hovers: list[float] = field(default_factory=list)
+    """How long each hover was waited for while a trace ran, in seconds."""
     left: list[str] = field(default_factory=list)
     """What is in the temporary folder, and which processes run, when the server has ended."""
+
+    def hover(self, percent: int) -> float:
+        """So many percent of the hovers took at most so long, in milliseconds."""
+        return sorted(self.hovers)[(len(self.hovers) - 1) * percent // 100] * 1000
 
     @property
     def slope(self) -> float:
@@ -141,7 +147,14 @@ class Soaker:
             self.soak.wrong.append(f"{number}: {shown}, version {report['version']} and not {self._version}, {report['functions']}")
 
     def _wait(self, before: int, seconds: float) -> None:
-        self.editor.wait(lambda: bool({"idle", "failed"} & set(self._states[before:])), "the trace does not end", seconds)
+        """Hover again and again until the trace has ended."""
+        end = time.monotonic() + seconds
+        while not {"idle", "failed"} & set(self._states[before:]):
+            asked = time.monotonic()
+            assert asked < end, "the trace does not end"
+            self.editor.hover(self.path, 6, 5)
+            self.soak.hovers.append(time.monotonic() - asked)
+            time.sleep(0.03)
 
     def look(self, traces: int) -> Sample:
         """What is taken now, when what a job leaves has had its time to go, and what is kept ready its time to come."""
@@ -218,7 +231,7 @@ def _line(soak: Soak) -> str:
     return (
         f"{last.traces:5} traces, {soak.seconds:5.0f} s: server {last.memory / 2**20:.1f} MiB ({soak.slope:+.0f} bytes for each trace), "
         f"{last.descriptors} descriptors, {last.processes} processes, {last.zombies} zombies, {last.temporary} temporary files, "
-        f"{len(soak.wrong)} wrong"
+        f"{len(soak.wrong)} wrong, hover {soak.hover(50):.1f} ms ({soak.hover(99):.1f} ms in 99 of 100)"
     )
 
 
@@ -226,14 +239,16 @@ def results(soak: Soak) -> str:
     """The page about a run."""
     rows = [sample for sample in soak.samples if sample.traces % 100 == 0 or sample is soak.samples[0] or sample is soak.samples[-1]]
     ends = ", ".join(f"{count} {end or 'without a marked function'}" for end, count in soak.ends.most_common())
+    hovers = f"median {soak.hover(50):.1f} ms, 99 of 100 at most {soak.hover(99):.1f} ms, longest {soak.hover(100):.0f} ms"
     lines = [
         "# Soak",
         "",
         "`make soak` saves one program after another in one document of one real server, every tenth of them hostile",
-        "(`tests/faults/programs.py`), and looks every ten at what the server takes.",
+        "(`tests/faults/programs.py`), hovers while it is traced, and looks every ten at what the server takes.",
         "",
         f"{soak.samples[-1].traces} traces in {soak.seconds:.0f} s on Python {platform.python_version()}, {platform.system()}: {ends}.",
         f"Wrong results of good programs: {len(soak.wrong)}. Left behind when the server had ended: {len(soak.left)} files and processes.",
+        f"A hover while a trace runs ({len(soak.hovers)} of them): {hovers}.",
         f"Slope of the server's memory: {soak.slope:+.0f} bytes for each trace (the first fifth left out).",
         "",
         "| traces | memory of the server, MiB | descriptors | processes | zombies | temporary files |",
@@ -255,7 +270,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(_line(found))
     if options.results is not None:
         options.results.write_text(results(found), encoding="utf-8")
-    return 1 if found.wrong or found.left or found.slope > 2048 else 0
+    return 1 if found.wrong or found.left or found.slope > 2048 or found.hover(99) > 100 else 0
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ def test_many_traces_leave_nothing_and_take_no_more_than_few(tmp_path: Path) -> 
     first, last = found.samples[0], found.samples[-1]
     assert found.wrong == []
     assert found.left == []
+    assert len(found.hovers) >= TRACES, "hovers are answered while programs run"
     assert last.memory - first.memory < 8 << 20, [sample.memory for sample in found.samples]
     assert {(s.descriptors, s.processes, s.zombies, s.temporary) for s in found.samples} == {
         (first.descriptors, first.processes, 0, first.temporary)

@@ -14,26 +14,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.speed.programs import LAYER
+
 from graphbreak.tracer.scan import WorkspaceScan
 
 PACKAGES, MODULES = 50, 100
-BODY = '''
-class Layer{n}(nn.Module):
-    """A layer whose text is about as long as those of real ones; `re.compile` is none of ours."""
-
-    def __init__(self, dim, heads=4, dropout=0.1):
-        super().__init__()
-        self.norm = nn.LayerNorm(dim)
-        self.attention = nn.MultiheadAttention(dim, heads, dropout=dropout)
-        self.mlp = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim))
-
-    def forward(self, x, mask=None):
-        y = self.norm(x)
-        y, _ = self.attention(y, y, y, attn_mask=mask)
-        x = x + y
-        return x + self.mlp(self.norm(x))
-
-'''
 
 
 def main() -> int:
@@ -59,7 +44,7 @@ def _write(root: Path, chance: random.Random) -> Path:
         (folder / "__init__.py").write_text("")
         for module in range(MODULES):
             imports = "".join(f"from p{chance.randrange(package + 1)}.m{chance.randrange(MODULES)} import Layer0\n" for _ in range(4))
-            body = "".join(BODY.format(n=number) for number in range(6))
+            body = "".join(LAYER.format(number=number, word="compile") for number in range(6))
             program = "\nif __name__ == '__main__':\n    torch.compile(Layer0(8))(torch.randn(2, 3, 8))\n" if module % 50 == 7 else ""
             (folder / f"m{module}.py").write_text(f"import re\nimport torch\nfrom torch import nn\n{imports}{body}{program}")
     return root / "p3" / "m5.py"

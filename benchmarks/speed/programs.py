@@ -96,7 +96,7 @@ def several(functions: int, number: int, broken: bool = True) -> str:
     return "import torch\n" + "".join(parts)
 
 
-_CLASS = '''
+LAYER = '''
 class Layer{number}(nn.Module):
     """A layer whose text is about as long as those of real ones; `re.{word}` is none of ours."""
 
@@ -121,7 +121,7 @@ def long_file(lines: int) -> str:
     text = "import torch\nfrom torch import nn\n"
     number = 0
     while text.count("\n") + functions.count("\n") < lines:
-        text += _CLASS.format(number=number, word="match")
+        text += LAYER.format(number=number, word="match")
         number += 1
     return text + functions
 
@@ -133,7 +133,7 @@ def write_workspace(root: Path, packages: int = 50, modules: int = 100, marked: 
         folder = root / f"p{number // modules}"
         folder.mkdir(exist_ok=True)
         has_mark, has_word = number % (every // marked) == 7, number % (every // mentioned) == 3
-        body = "".join(_CLASS.format(number=index, word="compile" if has_word else "match") for index in range(6))
+        body = "".join(LAYER.format(number=index, word="compile" if has_word else "match") for index in range(6))
         mark = "\n\n@torch.compile\ndef score(x):\n    return x + 1\n" if has_mark else ""
         (folder / f"m{number % modules}.py").write_text(f"import re\nimport torch\nfrom torch import nn\n{body}{mark}", encoding="utf-8")
     return every

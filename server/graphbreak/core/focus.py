@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .nodes import tree_of
 from .places import Sources
-from .source import Position, SourceFile
+from .source import Position, SourceFile, shared_beginning
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -45,8 +45,8 @@ def edited_function(before: Mapping[str, SourceFile], now: Sources, marked: Iter
 
 def _in_one_body(before: SourceFile, after: SourceFile) -> Edited | None:
     """The outermost function whose body holds all that differs between two texts of a file."""
-    head = _shared(before.text, after.text)
-    tail = _shared(before.text[head:][::-1], after.text[head:][::-1])
+    head = shared_beginning(before.text, after.text)
+    tail = shared_beginning(before.text[head:][::-1], after.text[head:][::-1])
     old = _at(before, before.position(head), before.position(len(before.text) - tail))
     new = _at(after, after.position(head), after.position(len(after.text) - tail))
     if old is None or new is None or old[0] != new[0] or _header(old[1]) != _header(new[1]):
@@ -90,15 +90,3 @@ def _header(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     parts: list[ast.AST] = [node.args, *node.decorator_list, *getattr(node, "type_params", [])]
     parts += [node.returns] if node.returns is not None else []
     return [type(node).__name__, *map(ast.dump, parts)]
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with in common: by halving, since these are whole files."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

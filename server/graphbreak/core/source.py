@@ -144,3 +144,15 @@ def _moved(position: Position, edit: Edit) -> Position:
         return Position(line, position.column)
     before = edit.span.start.column if len(new_lines) == 1 else 0
     return Position(line, position.column - end.column + before + len(new_lines[-1]))
+
+
+def shared_beginning(one: str, other: str) -> int:
+    """How many characters two texts begin with in common: by halving, as whole files are compared at every key."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

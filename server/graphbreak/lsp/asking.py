@@ -27,21 +27,18 @@ class Asking:
 
     async def ask(self, wish: Wish, path: str) -> None:
         """Ask, unless that was done; what is asked for was missed in the trace of a file."""
-        if wish in self._asked:
-            return
-        self._asked.add(wish)
-        await self._ask(_question(wish), lambda: grant(wish), path)
+        await self._ask(wish, _question(wish), lambda: grant(wish), path)
 
     async def offer(self, wish: Wish, path: str) -> None:
         """Ask whether the programs of a folder may do what that of a file has tried in vain, unless that was asked."""
+        name = os.path.basename(path)
+        question = f"{name} tried to {wish.words}: the sandbox does not allow it. Allow it to the programs of {wish.folder}?"
+        await self._ask(wish, question, lambda: allow(wish), path)
+
+    async def _ask(self, wish: Wish, question: str, remember: Callable[[], None], path: str) -> None:
         if wish in self._asked:
             return
         self._asked.add(wish)
-        name = os.path.basename(path)
-        question = f"{name} tried to {wish.words}: the sandbox does not allow it. Allow it to the programs of {wish.folder}?"
-        await self._ask(question, lambda: allow(wish), path)
-
-    async def _ask(self, question: str, remember: Callable[[], None], path: str) -> None:
         actions = [types.MessageActionItem(_ALLOW), types.MessageActionItem(_NOT_NOW)]
         params = types.ShowMessageRequestParams(types.MessageType.Warning, question, actions)
         try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..core.findings import Diagnostic, Fix, FunctionResult, Graph, Region, Related, Report, StackFrame
-from ..core.source import Edit, Position, SourceFile, Span, moved
+from ..core.source import Edit, Position, SourceFile, Span, moved, shared_beginning
 
 
 def trimmed(source: SourceFile, edit: Edit) -> Edit:
@@ -15,10 +15,10 @@ def trimmed(source: SourceFile, edit: Edit) -> Edit:
     Some editors send a whole function, or the whole file, to change one word of it.
     """
     old, new = source.slice(edit.span), edit.text
-    head = _shared(old, new)
+    head = shared_beginning(old, new)
     while _in_line_end(old, head) or _in_line_end(new, head):
         head -= 1
-    tail = _shared(old[head:][::-1], new[head:][::-1])
+    tail = shared_beginning(old[head:][::-1], new[head:][::-1])
     while _in_line_end(old, len(old) - tail) or _in_line_end(new, len(new) - tail):
         tail -= 1
     begin = source.offset(edit.span.start)
@@ -211,18 +211,6 @@ def _moved_graph(graph: Graph, move: _Move) -> Graph:
     if all(line == op.line for line, op in zip(lines, graph.ops)):
         return graph
     return replace(graph, ops=tuple(replace(op, line=line) for line, op in zip(lines, graph.ops)))
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters the two begin with in common: by halving, as whole files are compared here at every key."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _in_line_end(text: str, index: int) -> bool:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 from ..core.asking import Wish
 from ..core.requests import Permissions
-from .grants import grants_file, write_state
+from .grants import grants_file, read_state, write_state
 
 _FILE = "allowed.json"
 _NOTHING = Permissions()
@@ -16,14 +15,14 @@ _NOTHING = Permissions()
 
 def allowed(folder: str) -> Permissions:
     """What the programs of a folder may do beyond the settings."""
-    return _permissions(_read().get(os.path.realpath(folder)))
+    return _permissions(read_state(allowed_file()).get(os.path.realpath(folder)))
 
 
 def allow(wish: Wish) -> None:
     """Let the programs of a folder do what is wished for, with what they may do already. Raises OSError where that cannot be remembered."""
     folder = os.path.realpath(wish.folder)
     now = wish.added_to(allowed(folder))
-    write_state(allowed_file(), {**_read(), folder: {"write": list(now.write), "network": now.network}})
+    write_state(allowed_file(), {**read_state(allowed_file()), folder: {"write": list(now.write), "network": now.network}})
 
 
 def allowed_file() -> Path:
@@ -39,11 +38,3 @@ def _permissions(value: object) -> Permissions:
     if not isinstance(write, list) or not all(isinstance(path, str) for path in write) or not isinstance(network, bool):
         return _NOTHING
     return Permissions(write=tuple(write), network=network)
-
-
-def _read() -> dict[str, object]:
-    try:
-        known = json.loads(allowed_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}

@@ -24,14 +24,14 @@ def grants_file() -> Path:
 
 def is_granted(wish: Wish) -> bool:
     """Whether the user has said yes to it."""
-    return _key(wish) in _read()
+    return _key(wish) in read_state(grants_file())
 
 
 def grant(wish: Wish) -> None:
     """Remember that the user says yes. Raises OSError where that cannot be written."""
     if not wish.words:
         return
-    write_state(grants_file(), {**_read(), _key(wish): f"{wish.folder}: {wish.words}"})
+    write_state(grants_file(), {**read_state(grants_file()), _key(wish): f"{wish.folder}: {wish.words}"})
 
 
 def write_state(file: Path, known: Mapping[str, object]) -> None:
@@ -47,10 +47,10 @@ def _key(wish: Wish) -> str:
     return hashlib.sha256(json.dumps([wish.folder, asdict(wish.permissions)], sort_keys=True).encode()).hexdigest()
 
 
-def _read() -> dict[str, str]:
-    """Those that are remembered; a file that is not ours to understand grants nothing."""
+def read_state(file: Path) -> dict[str, object]:
+    """What a file remembers; one that is not ours to understand remembers nothing."""
     try:
-        known = json.loads(grants_file().read_text(encoding="utf-8"))
+        known = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}

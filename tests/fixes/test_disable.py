@@ -7,6 +7,7 @@ of a `def` line is marked.
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from graphbreak.fixes.model import FixContext
 
 PATH = "/w/net.py"
 LOGGING = StackFrame("/usr/lib/python3.11/logging/__init__.py", 9, "info", library=True)
+_REASON = re.compile(r'\(reason="[^"]+"\)|, reason="[^"]+"')
 LIBRARY = StackFrame("/venv/lib/python3.11/site-packages/lib/nn.py", 9, "g", library=True)
 
 
@@ -54,9 +56,9 @@ def first_fix(
 
 
 def fixed(text: str, newline: str = "\n", **changes: Any) -> str | None:
-    """The text after the first fix."""
+    """The text after the first fix, without the reason that it gives."""
     fix = first_fix(text, newline, **changes)
-    return read(text, newline)[0].apply(fix.edits[PATH]).text if fix else None
+    return _REASON.sub("", read(text, newline)[0].apply(fix.edits[PATH]).text) if fix else None
 
 
 def in_function(body: str, head: str = "import torch\n\n\n") -> str:
@@ -353,6 +355,24 @@ def test_titles_name_the_pattern() -> None:
         'Move `print("mid")` into a disabled helper',
         "Call `time.time` outside the graph (bound with torch.compiler.disable)",
     ]
+
+
+REASONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Dynamo cannot trace print": (HELPERS["function"][0], {}),
+    "Dynamo cannot trace x.log.info": (in_function("«x.log.info(y)»§"), {}),
+    "Dynamo cannot trace time.time": (BINDINGS["module"][0], {}),
+    "Dynamo cannot trace it": (in_function("v = «y.grad_fn»"), {}),
+    "takes a number out of a tensor": (in_function("s = «y.sum().item()»§"), {"code": "GB0124"}),
+    "branches on data": (in_function("if «y.any()»: y = -y§"), {"code": "GB0170"}),
+}
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_the_reason_says_what_breaks(reason: str) -> None:
+    text, changes = REASONS[reason]
+    fix = first_fix(text, **changes)
+    assert fix is not None
+    assert f'reason="{reason}")' in read(text)[0].apply(fix.edits[PATH]).text
 
 
 def test_a_fixer_that_fails_does_not_take_the_others_away() -> None:

@@ -12,7 +12,7 @@ After:
 
     from reports import report
 
-    _report = torch.compiler.disable(report)
+    _report = torch.compiler.disable(report, reason="Dynamo cannot trace report")
 
     @torch.compile
     def step(x):
@@ -40,6 +40,7 @@ from .disable_helper import is_plain_function
 from .edits import finished, imports_end, line_below, torch_name
 from .model import FixContext
 from .names import fresh, is_rebound, local_names, module_binders
+from .reasons import disabled
 from .syntax import Place, dotted, last_line
 
 _ASK_WHO_CALLED = frozenset({"warnings", "logging", "inspect", "sys", "traceback"})
@@ -57,7 +58,7 @@ def bind_disabled(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     torch = torch_name(source, last_line(place.top) + 1)
     if torch is None:
         return None
-    name, binding = _binding(place, callee, torch, binder)
+    name, binding = _binding(place, callee, torch, binder, diagnostic)
     call = Edit(node_span(source, place.node.func), name)
     return finished(f"Call `{callee}` outside the graph (bound with {torch[0]}.compiler.disable)", source, (*binding, call))
 
@@ -92,10 +93,12 @@ def _is_function_import(binder: ast.Import | ast.ImportFrom, callee: str, contex
     return isinstance(binder, ast.ImportFrom) or not own.intersection(callee.split(".")[:-1])
 
 
-def _binding(place: Place, callee: str, torch: tuple[str, tuple[Edit, ...]], binder: ast.stmt) -> tuple[str, tuple[Edit, ...]]:
-    """The name to call and the edits that bind it; an equal binding of the module is used again."""
-    source, value = place.source, f"{torch[0]}.compiler.disable({callee})"
-    existing = _bound_to(place.module, value)
+def _binding(
+    place: Place, callee: str, torch: tuple[str, tuple[Edit, ...]], binder: ast.stmt, diagnostic: Diagnostic
+) -> tuple[str, tuple[Edit, ...]]:
+    """The name to call and the edits that bind it; a binding that the module has is used again, whatever its reason."""
+    source, value = place.source, disabled(torch[0], diagnostic, place.node, callee)
+    existing = _bound_to(place.module, f"{torch[0]}.compiler.disable({callee})")
     if existing:
         return existing, ()
     name = fresh(source, "_" + callee.rpartition(".")[2].strip("_"))
@@ -107,9 +110,15 @@ def _binding(place: Place, callee: str, torch: tuple[str, tuple[Edit, ...]], bin
 def _bound_to(module: ast.Module, value: str) -> str | None:
     wanted = ast.dump(parse_expression(value).body)
     for statement in module.body:
-        if isinstance(statement, ast.Assign) and ast.dump(statement.value) == wanted and isinstance(statement.targets[0], ast.Name):
+        if isinstance(statement, ast.Assign) and _without_reason(statement.value) == wanted and isinstance(statement.targets[0], ast.Name):
             return statement.targets[0].id
     return None
+
+
+def _without_reason(value: ast.expr) -> str:
+    if isinstance(value, ast.Call):
+        value = ast.Call(value.func, value.args, [keyword for keyword in value.keywords if keyword.arg != "reason"])
+    return ast.dump(value)
 
 
 def _import_line(module: ast.Module, name: str) -> int:

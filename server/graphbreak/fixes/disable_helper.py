@@ -1,4 +1,4 @@
-"""Keep a helper of the user's own out of the graph: `@torch.compiler.disable` right above its `def`.
+"""Keep a helper of the user's own out of the graph: `@torch.compiler.disable` right above its `def`, with the reason.
 
 Before:
 
@@ -8,7 +8,7 @@ Before:
 
 After:
 
-    @torch.compiler.disable
+    @torch.compiler.disable(reason="Dynamo cannot trace print")
     def util(y):
         print("log")
         return y
@@ -29,6 +29,7 @@ from ..core.findings import Diagnostic, Fix
 from . import regions
 from .edits import finished, indentation, insertion, torch_name
 from .model import FixContext
+from .reasons import disabled
 from .syntax import Place, dotted, first_line, own_nodes
 
 _CARELESS = frozenset(
@@ -50,7 +51,7 @@ def disable_helper(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
         return None
     name, imports = torch
     line = function.lineno - 1
-    decorator = insertion(line, f"{indentation(source.line(line))}@{name}.compiler.disable{source.newline}")
+    decorator = insertion(line, f"{indentation(source.line(line))}@{disabled(name, diagnostic, place.node)}{source.newline}")
     return finished(f"Run `{function.name}` outside the graph (@{name}.compiler.disable)", source, (*imports, decorator))
 
 

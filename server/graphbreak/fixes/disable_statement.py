@@ -10,7 +10,7 @@ Before:
 
 After (one fix each):
 
-    @torch.compiler.disable
+    @torch.compiler.disable(reason="Dynamo cannot trace print")
     def _print():
         print("mid")
 
@@ -43,6 +43,7 @@ from .edits import block_start, definition_above, finished, indent_unit, indenta
 from .extraction import Extraction, Unmovable, extract, is_written, reindented
 from .model import FixContext
 from .names import fresh, local_names, numbered
+from .reasons import disabled
 from .syntax import Place, dotted, first_line
 
 
@@ -55,28 +56,31 @@ def disable_statement(diagnostic: Diagnostic, context: FixContext) -> Fix | None
     if torch is None or not isinstance(place.node, ast.expr) or not is_written(place.source, place.node):
         return None
     if regions.is_branch(diagnostic) or _is_negation(place.node):
-        return _moved_decision(place, place.node, torch)
+        return _moved_decision(place, place.node, torch, diagnostic)
     if regions.callee_may_capture(diagnostic, context):
         return None
     try:
-        return _moved_expression(place, place.node, torch, context)
+        return _moved_expression(place, place.node, torch, diagnostic, context)
     except Unmovable:
         return None
 
 
-def _moved_decision(place: Place, test: ast.expr, torch: tuple[str, tuple[Edit, ...]]) -> Fix | None:
+def _moved_decision(place: Place, test: ast.expr, torch: tuple[str, tuple[Edit, ...]], diagnostic: Diagnostic) -> Fix | None:
     """Take the truth of a tensor outside of the graph; what it is the truth of is computed as before."""
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
     if isinstance(test, (ast.BoolOp, ast.IfExp)) or (isinstance(test, ast.Compare) and len(test.ops) > 1):
         return None  # several decisions: which one broke is not known
     source, span = place.source, node_span(place.source, test)
-    name, definition = _helper(place, "_condition", Extraction(("value",), (), "bool(value)"), torch, returns=True)
+    mark = disabled(torch[0], diagnostic, test)
+    name, definition = _helper(place, "_condition", Extraction(("value",), (), "bool(value)"), mark, torch[1], returns=True)
     opening, closing = Edit(Span(span.start, span.start), f"{name}("), Edit(Span(span.end, span.end), ")")
     return finished(_title(source.slice(span)), source, (*definition, opening, closing))
 
 
-def _moved_expression(place: Place, node: ast.expr, torch: tuple[str, tuple[Edit, ...]], context: FixContext) -> Fix | None:
+def _moved_expression(
+    place: Place, node: ast.expr, torch: tuple[str, tuple[Edit, ...]], diagnostic: Diagnostic, context: FixContext
+) -> Fix | None:
     source, function = place.source, place.functions[-1]
     local = local_names(source, function)
     if local is None:
@@ -85,29 +89,29 @@ def _moved_expression(place: Place, node: ast.expr, torch: tuple[str, tuple[Edit
     keep = not context.captured or regions.captures(source.path, node, context)
     extraction = extract(source, node, local, keep)
     returns = not (isinstance(place.statement, ast.Expr) and place.statement.value is node)
-    name, definition = _helper(place, _wish(node), extraction, torch, returns)
+    name, definition = _helper(place, _wish(node), extraction, disabled(torch[0], diagnostic, node), torch[1], returns)
     call = Edit(node_span(source, node), extraction.call(name))
     return finished(_title(source.slice(node_span(source, node))), source, (*definition, call))
 
 
 def _helper(
-    place: Place, wish: str, extraction: Extraction, torch: tuple[str, tuple[Edit, ...]], returns: bool
+    place: Place, wish: str, extraction: Extraction, mark: str, imports: tuple[Edit, ...], returns: bool
 ) -> tuple[str, tuple[Edit, ...]]:
     """The name of the helper and the edits that define it; an equal one that the module has is used again."""
     source, unit = place.source, indent_unit(place.top, place.source)
     body = reindented(extraction.body, indentation(source.line(first_line(place.statement))), unit)
     name = fresh(source, wish)
-    text = _definition(name, extraction.parameters, body, torch[0], unit, source, returns)
+    text = _definition(name, extraction.parameters, body, mark, unit, source, returns)
     for other in numbered(wish):
         if other == name:
-            return name, (*torch[1], definition_above(source, place.top, text))
-        if _has_equal(place.module, other, _definition(other, extraction.parameters, body, torch[0], unit, source, returns)):
+            return name, (*imports, definition_above(source, place.top, text))
+        if _has_equal(place.module, other, _definition(other, extraction.parameters, body, mark, unit, source, returns)):
             return other, ()
     raise AssertionError("the numbers do not end")
 
 
-def _definition(name: str, parameters: tuple[str, ...], body: str, torch: str, unit: str, source: SourceFile, returns: bool) -> str:
-    header = f"@{torch}.compiler.disable{source.newline}def {name}({', '.join(parameters)}):{source.newline}{unit}"
+def _definition(name: str, parameters: tuple[str, ...], body: str, mark: str, unit: str, source: SourceFile, returns: bool) -> str:
+    header = f"@{mark}{source.newline}def {name}({', '.join(parameters)}):{source.newline}{unit}"
     prefix = "return " if returns else ""
     try:
         parse_module(header + prefix + body)
@@ -117,8 +121,21 @@ def _definition(name: str, parameters: tuple[str, ...], body: str, torch: str, u
 
 
 def _has_equal(module: ast.Module, name: str, text: str) -> bool:
-    wanted = ast.dump(parse_module(text).body[0])
-    return any(isinstance(statement, ast.FunctionDef) and ast.dump(statement) == wanted for statement in module.body)
+    wanted = _inner(parse_module(text).body[0])
+    return any(_is_kept_out(statement) and _inner(statement) == wanted for statement in module.body)
+
+
+def _is_kept_out(statement: ast.stmt) -> bool:
+    """Whether a function is disabled and no more, for whatever reason."""
+    marks = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
+    names = [dotted(mark.func if isinstance(mark, ast.Call) and not mark.args else mark) for mark in marks]
+    return len(names) == 1 and names[0].endswith("compiler.disable")
+
+
+def _inner(statement: ast.stmt) -> list[str]:
+    """A function without its decorators."""
+    assert isinstance(statement, ast.FunctionDef)
+    return [statement.name, ast.dump(statement.args), *map(ast.dump, statement.body)]
 
 
 def _is_negation(node: ast.expr) -> bool:

@@ -16,6 +16,7 @@ from graphbreak.core.findings import CompiledFrame, Diagnostic, Effect, Fix, Kin
 from graphbreak.core.source import SourceFile, Span
 from graphbreak.fixes import FIXERS, Row, fixes_for
 from graphbreak.fixes.bind_disabled import bind_disabled
+from graphbreak.fixes.class_disabled import class_disabled
 from graphbreak.fixes.disable_helper import disable_helper
 from graphbreak.fixes.disable_statement import disable_statement
 from graphbreak.fixes.model import FixContext
@@ -265,6 +266,29 @@ def test_callee_is_not_bound(name: str) -> None:
     diagnostic = Diagnostic("1", PATH, span, Severity.WARNING, Kind.BREAK, "GB0007", "")
     assert bind_disabled(diagnostic, context) is None
     assert disable_statement(diagnostic, context) is not None
+
+
+IN_CLASS = "import torch\nfrom lib import Base\nclass A(Base):\n    def f(self, x):†\n        x = x + 1§\n        «self.log(x)»\n"
+NOT_IN_CLASS = {
+    "two bases": IN_CLASS.replace("(Base)", "(Base, Mixin)"),
+    "a base of the module": IN_CLASS.replace("from lib import Base", "class Base: pass"),
+    "overridden": IN_CLASS + "class B(A):\n    def log(self, x): pass\n",
+    "set on the object": IN_CLASS + "    def g(self, log):\n        self.log = log\n",
+    "another object's": IN_CLASS.replace("self.log", "x.log"),
+    "a method of the class": IN_CLASS + "    def log(self, x): pass\n",
+    "in a function inside": IN_CLASS.replace("    «", "    def g(): «"),
+}
+
+
+def test_a_method_of_a_library_is_bound_in_the_class() -> None:
+    after = "class A(Base):\n    _log = torch.compiler.disable(Base.log)\n\n    def f(self, x):\n        x = x + 1\n        self._log(x)\n"
+    assert (fixed(IN_CLASS) or "").endswith(after)
+
+
+@pytest.mark.parametrize("name", NOT_IN_CLASS)
+def test_a_method_is_not_bound_in_the_class(name: str) -> None:
+    _, span, context = read(NOT_IN_CLASS[name])
+    assert class_disabled(Diagnostic("1", PATH, span, Severity.WARNING, Kind.BREAK, "GB0007", ""), context) is None
 
 
 NOT_DECORATED = {

@@ -89,8 +89,12 @@ def _was_there(found: Diagnostic, edits: Edits) -> bool:
     own = inverted(edits.get(found.path, ()))
     if moved_through(found.span, own) is None:
         return False
-    places = [place for place in found.related if place.message == DISABLED_HERE]
-    return not any(place.span.touches(edit.span) for place in places for edit in inverted(edits.get(place.path, ())))
+    places = [place for place in found.related if place.message == DISABLED_HERE]  # each is known by its line only
+    return not any(_is_on(place.span.start.line, edit.span) for place in places for edit in inverted(edits.get(place.path, ())))
+
+
+def _is_on(line: int, span: Span) -> bool:
+    return span.start.line <= line <= span.end.line
 
 
 def moved_through(span: Span, edits: Iterable[Edit]) -> Span | None:

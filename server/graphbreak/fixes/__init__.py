@@ -16,6 +16,7 @@ from .assert_tensor import assert_tensor
 from .bind_disabled import bind_disabled
 from .capture_scalars import capture_scalars
 from .capture_shapes import capture_shapes
+from .class_disabled import class_disabled
 from .cond_branch import cond_branch
 from .copied_value import copied_value
 from .custom_operator import custom_operator
@@ -111,6 +112,7 @@ FIXERS = (
     Row("operator", custom_operator, _BROKEN),
     Row("operator", array_operator, _BROKEN),
     Row("disable", disable_helper, _BROKEN),
+    Row("disable", class_disabled, _BROKEN),
     Row("disable", bind_disabled, _BROKEN),
     Row("disable", disable_statement, _BROKEN),
     Row("ignore", ignore, _HIDEABLE),

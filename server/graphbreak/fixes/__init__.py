@@ -29,6 +29,7 @@ from .eager_clock import eager_clock
 from .eager_scope import eager_scope
 from .eager_statement import eager_statement
 from .frozen_loop import frozen_loop
+from .gathered_output import gathered_output
 from .guard_output import guard_output
 from .hoisted_value import hoisted_value
 from .ignore import ignore
@@ -76,6 +77,7 @@ class Row:
 
 
 FIXERS = (
+    Row("reorder output", gathered_output, _BROKEN),
     Row("reorder output", reorder_output, _BROKEN),
     Row("guard output", guard_output, _BROKEN),
     Row("remove output", remove_output, _BROKEN),

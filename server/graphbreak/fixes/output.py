@@ -42,18 +42,18 @@ class Output:
 def output_at(diagnostic: Diagnostic, context: FixContext) -> Output | None:
     """The writing statement that broke, if that is what broke: the whole statement is the call."""
     place = compiled_place(diagnostic, context)
-    statement = place.statement if place is not None else None
-    if place is None or not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+    output = written_by(place, place.statement) if place is not None else None
+    within = output is not None and (output.place.node is output.call or output.place.node in ast.walk(output.call.func))
+    return output if within else None
+
+
+def written_by(place: Place, statement: ast.stmt) -> Output | None:
+    """A statement of the place's function as one that only writes; None for any other statement."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
         return None
-    call = statement.value
-    callee = dotted(call.func)
-    within = place.node is call or place.node in _callee_nodes(call)
-    kind = _kind(place, callee) if within else ""
-    return Output(place, statement, call, kind, callee, resolved(place, callee)) if kind else None
-
-
-def _callee_nodes(call: ast.Call) -> list[ast.AST]:
-    return list(ast.walk(call.func))
+    callee = dotted(statement.value.func)
+    kind = _kind(place, callee)
+    return Output(place, statement, statement.value, kind, callee, resolved(place, callee)) if kind else None
 
 
 def _kind(place: Place, callee: str) -> str:

@@ -49,7 +49,7 @@ from .imports import is_local
 from .model import FixContext
 from .names import fresh, is_rebound, module_binders, numbered
 from .output import Output, output_at
-from .syntax import dotted, last_line
+from .syntax import Place, dotted, last_line
 
 _DIRECT = frozenset({"print", "warnings.warn"})
 _DESCRIPTIONS = frozenset({"shape", "dtype", "device", "ndim", "layout"})
@@ -85,9 +85,7 @@ def _registered(output: Output, torch: str) -> tuple[Edit, ...]:
 def _through_helper(output: Output, torch: str) -> tuple[Edit, ...] | None:
     """A function of the module that writes, registered, and the call of it in place of the original."""
     source, call, top = output.place.source, output.call, output.place.top
-    root = output.callee.split(".")[0]
-    binders = module_binders(output.place.module, root)
-    if is_local(output.place, root) or is_rebound(source, root) or len(binders) > 1 or any(last_line(b) >= top.lineno - 1 for b in binders):
+    if not is_writer_of_module(output):
         return None
     passed, kept = _split_arguments(output)
     if kept is None:
@@ -104,6 +102,15 @@ def _through_helper(output: Output, torch: str) -> tuple[Edit, ...] | None:
     edits = (definition_above(source, top, definition(name)),) if name == new else ()
     shown = [edit for arg in passed for edit in _as_text(output, arg)]
     return (*edits, Edit(node_span(source, call.func), name), *shown, *_cut(output, passed))
+
+
+def is_writer_of_module(output: Output) -> bool:
+    """Whether a function above the statement's own can call what writes: a name of the module that is bound once, above it."""
+    source, root = output.place.source, output.callee.split(".")[0]
+    binders = module_binders(output.place.module, root)
+    if is_local(output.place, root) or is_rebound(source, root) or len(binders) > 1:
+        return False
+    return all(last_line(binder) < output.place.top.lineno - 1 for binder in binders)
 
 
 def _cut(output: Output, passed: list[ast.expr]) -> list[Edit]:
@@ -152,10 +159,13 @@ def _can_wait(output: Output) -> bool:
         isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for node in ast.walk(output.call)
     ):
         return False
-    values = [value for arg in output.call.args for value in _shown(arg)]
-    function = output.place.functions[-1]
-    later = [node for node in ast.walk(function) if output.place.in_loop or getattr(node, "lineno", 0) >= output.statement.lineno]
-    return not values or not any(_mutates(node) for node in later)
+    return not any(_shown(arg) for arg in output.call.args) or not changes_later(output.place, output.statement)
+
+
+def changes_later(place: Place, statement: ast.stmt) -> bool:
+    """Whether the function may change a value in place after one of its statements, which comes again in a loop."""
+    later = [node for node in ast.walk(place.functions[-1]) if place.in_loop or getattr(node, "lineno", 0) >= statement.lineno]
+    return any(_mutates(node) for node in later)
 
 
 def _shown(node: ast.AST) -> list[ast.AST]:

@@ -48,6 +48,7 @@ from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
 from .skip_helper import skip_helper
+from .substitute import substitute
 from .tensor_sort import tensor_sort
 from .unwrap_number import unwrap_number
 from .where_branch import where_branch
@@ -84,6 +85,7 @@ FIXERS = (
     Row("copy", copied_value, _BROKEN),
     Row("hoist", hoisted_value, _BROKEN),
     Row("plain number", plain_number, _BROKEN),
+    Row("substitute", substitute, _BROKEN),
     Row("eager only", eager_statement, _BROKEN),
     Row("eager only", eager_clock, _BROKEN),
     Row("eager scope", eager_scope, _BROKEN),

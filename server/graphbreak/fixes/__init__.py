@@ -18,6 +18,7 @@ from .capture_scalars import capture_scalars
 from .capture_shapes import capture_shapes
 from .class_disabled import class_disabled
 from .cond_branch import cond_branch
+from .constant_result import constant_result
 from .copied_value import copied_value
 from .custom_operator import custom_operator
 from .disable_helper import disable_helper
@@ -84,6 +85,7 @@ FIXERS = (
     Row("remove output", remove_output, _BROKEN),
     Row("copy", copied_value, _BROKEN),
     Row("hoist", hoisted_value, _BROKEN),
+    Row("constant", constant_result, _BROKEN),
     Row("plain number", plain_number, _BROKEN),
     Row("substitute", substitute, _BROKEN),
     Row("eager only", eager_statement, _BROKEN),

@@ -38,6 +38,7 @@ from .ignored_labels import ignored_labels
 from .index_loop import index_loop
 from .keep_mask import keep_mask
 from .keep_tensor import keep_tensor
+from .keep_tensors import keep_tensors
 from .masked_reduction import masked_reduction
 from .masked_store import masked_store
 from .model import FixContext, Fixer
@@ -48,6 +49,7 @@ from .remove_disable import remove_disable
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
+from .shape_numbers import shape_numbers
 from .skip_helper import skip_helper
 from .substitute import substitute
 from .tensor_sort import tensor_sort
@@ -93,6 +95,7 @@ FIXERS = (
     Row("eager scope", eager_scope, _BROKEN),
     Row("skip helper", skip_helper, _BROKEN),
     Row("number", unwrap_number, _BROKEN, frozenset({"GB0124", "GB0170", "GB0033"})),
+    Row("number", shape_numbers, _BROKEN, frozenset({"GB0124", "GB0033", "GB0109"})),
     Row("branch", where_branch, _BROKEN),
     Row("branch", where_return, _BROKEN),
     Row("branch", where_expression, _BROKEN),
@@ -103,6 +106,7 @@ FIXERS = (
     Row("branch", assert_tensor, _BROKEN, frozenset({"GB0170", "GB0124", "GB0033", "GB0034", "GB0035"})),
     Row("branch", cond_branch, _BROKEN),
     Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
+    Row("scalar", keep_tensors, _BROKEN, frozenset({"GB0033", "GB0109"})),
     Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),

@@ -134,6 +134,15 @@ def test_a_program_finds_the_same_process_in_both(loop: asyncio.AbstractEventLoo
     assert json.loads(there.output.splitlines()[0])["threads"] == 1
 
 
+def test_dynamo_compiles_without_measuring(loop: asyncio.AbstractEventLoop, parent: PreparedParent, tmp_path: Path) -> None:
+    """What it flushes the processor's caches for takes as long as all the rest of a small frame."""
+    program = "import torch._dynamo.guards, torch._dynamo.utils as utils\n"
+    program += "print(torch._dynamo.guards.profile_guard_manager(None, None, 1), utils._scrubbed_inductor_config_for_logging())\n"
+    for run in (spared, forked):
+        ran, _ = loop.run_until_complete(run(parent, Job(str(tmp_path / "main.py"), program, str(tmp_path))))
+        assert ran.output == "0.0 None\n"
+
+
 def test_the_spare_goes_with_its_parent(tmp_path: Path) -> None:
     harness = Harness()
     assert_print_example(harness.write_and_analyse(tmp_path / "main.py", PRINT))

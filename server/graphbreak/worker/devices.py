@@ -45,29 +45,50 @@ def cuda_is_in_use() -> bool:
     return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
 
 
-def stand_in(tell: Callable[[Message], None]) -> dynamo.Undo:
-    """Put the CPU in CUDA's place, if there is no CUDA; `tell` is told once the program asks for it."""
-    if cuda_is_there():
-        return lambda: None
-    asked: list[bool] = []
+class _Asking:
+    """Tells, once, that the program asks for CUDA, to whoever listens by then."""
 
-    def ask() -> None:
-        if not asked:
-            asked.append(True)
+    tell: Callable[[Message], None] | None = None
+
+    def __call__(self) -> None:
+        if self.tell is not None:
+            tell, self.tell = self.tell, None
             tell(DeviceSeen("cuda", "cpu"))
 
-    undo = [
-        *dynamo.open_cuda(ask),
-        _redirect_kernels(ask),
-        dynamo.on_fake_tensors(lambda args, kwargs: _on_cpu(args, kwargs, ask)),
-        *_answer_functions(),
-        *_redirect_objects(ask),
-        *_redirect_indices(),
-    ]
+
+_ask = _Asking()
+_in_place: list[dynamo.Undo] = []
+
+
+def make_ready() -> None:
+    """Put the CPU in CUDA's place, if there is no CUDA: in a parent, so that its jobs need not."""
+    if _in_place or cuda_is_there():
+        return
+    _in_place.extend(
+        [
+            *dynamo.open_cuda(_ask),
+            _redirect_kernels(_ask),
+            dynamo.on_fake_tensors(lambda args, kwargs: _on_cpu(args, kwargs, _ask)),
+            *_answer_functions(),
+            *_redirect_objects(_ask),
+            *_redirect_indices(),
+        ]
+    )
+
+
+def stand_in(tell: Callable[[Message], None]) -> dynamo.Undo:
+    """Have the CPU in CUDA's place, if there is no CUDA; `tell` is told once the program asks for it."""
+    if cuda_is_there():
+        return lambda: None
+    make_ready()
+    _ask.tell = tell
+    generator = _replace_generator(_ask)
 
     def take_back() -> None:
-        for step in reversed(undo):
-            step()
+        _ask.tell = None
+        generator()
+        while _in_place:
+            _in_place.pop()()
 
     return take_back
 
@@ -253,7 +274,7 @@ def _redirect_objects(ask: Callable[[], None]) -> list[dynamo.Undo]:
 
     with contextlib.suppress(AttributeError):
         torch.serialization.register_package(5, lambda storage: None, restore)  # before torch's own for CUDA, which is at 20
-    return [dynamo.patch(torch.autocast, "__init__", on_cpu), _replace_generator(ask)]
+    return [dynamo.patch(torch.autocast, "__init__", on_cpu)]
 
 
 def _replace_generator(ask: Callable[[], None]) -> dynamo.Undo:

@@ -97,7 +97,7 @@ def _prepared_hello() -> Hello:
         import torch
 
         version = str(torch.__version__)
-        from . import warming
+        from . import devices, dynamo, job, keeping, preloading, warming  # noqa: F401  # what every job needs
     except ModuleNotFoundError as error:
         if error.name == "torch":
             return _hello(error=f"There is no torch in {sys.executable}. Install it there, or choose another interpreter.")
@@ -111,7 +111,9 @@ def _prepared_hello() -> Hello:
         pass  # a version of its own making: try it
     torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
     try:
+        dynamo.leave_measuring_out()
         warming.warm_up()
+        devices.make_ready()
     except Exception as error:
         return _hello(error=f"torch.compile does not work in {sys.executable}: {type(error).__name__}: {error}")
     return _hello(version, os.path.dirname(os.path.abspath(torch.__file__)))

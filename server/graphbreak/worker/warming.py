@@ -56,6 +56,7 @@ def warm_up() -> None:
         random.setstate(numbers)
         torch.set_rng_state(values)
     reading.prepare()
+    reading.Reading().needed(())  # what it looks through lies in pages of its own by then, in a process that was forked
 
 
 def trace() -> None:

@@ -43,6 +43,7 @@ from .masked_reduction import masked_reduction
 from .masked_store import masked_store
 from .model import FixContext, Fixer
 from .named_setting import SETTINGS, named_setting
+from .nonstrict_helper import nonstrict_helper
 from .plain_number import plain_number
 from .remove_break_call import remove_break_call
 from .remove_disable import remove_disable
@@ -119,6 +120,7 @@ FIXERS = (
     Row("dynamic mark", dynamic_mark, _RECOMPILED),
     Row("dynamic dimension", dynamic_dimension, _RECOMPILED),
     Row("dynamic attribute", dynamic_attribute, _RECOMPILED),
+    Row("nonstrict", nonstrict_helper, _BROKEN),
     Row("operator", custom_operator, _BROKEN),
     Row("operator", array_operator, _BROKEN),
     Row("disable", disable_helper, _BROKEN),

@@ -34,25 +34,13 @@ from ..core.findings import Diagnostic, Fix, Safety
 from . import regions
 from .disable_helper import is_plain_function
 from .edits import finished, indentation, insertion, torch_name
+from .effects import acts
 from .imports import resolved
 from .model import FixContext
 from .names import local_names
 from .syntax import Place, dotted, first_line, own_nodes
 from .values import Facts, facts_of
 
-_DIFFERS = (
-    *("time.", "random.", "numpy.random.", "uuid.", "secrets.", "datetime.", "threading.", "multiprocessing.", "asyncio.", "socket."),
-    *("subprocess.", "logging.", "warnings.", "gc.", "sys.", "traceback.", "tempfile.", "shutil.", "itertools.count", "psutil."),
-    *("os.getpid", "os.urandom", "os.mk", "os.remove", "os.rename", "os.unlink", "os.system", "os.times", "os.getloadavg", "os.write"),
-    *("torch.", "inspect.stack", "inspect.currentframe"),
-)
-_DIFFERING_BUILTINS = frozenset(
-    {"print", "input", "next", "id", "globals", "locals", "vars", "super", "eval", "exec", "setattr", "delattr"}
-)
-_WRITES = frozenset(
-    {"write", "writelines", "write_text", "write_bytes", "append", "extend", "update", "pop", "clear", "insert", "remove", "setdefault"}
-    | {"mkdir", "touch", "unlink", "send", "put", "acquire", "release", "popleft", "add", "discard", "sort", "reverse", "now", "today"}
-)
 _CACHES = frozenset({"lru_cache", "cache", "staticmethod"})
 
 
@@ -97,23 +85,8 @@ def _gives_a_constant(place: Place, function: ast.FunctionDef) -> bool:
     if not gives or tensors or annotated & {"Tensor", "Module"}:
         return False
     local = local_names(place.source, function) or frozenset()
-    return not any(_acts(place, node, local) for node in nodes)
+    return not any(acts(place, node, local) or _makes_tensors(place, node) for node in nodes)
 
 
-def _acts(place: Place, node: ast.AST, local: frozenset[str]) -> bool:
-    if isinstance(node, (ast.Global, ast.Nonlocal, ast.Delete, ast.Await)):
-        return True
-    if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
-        return dotted(node.value) not in local or isinstance(node, ast.Attribute)
-    if not isinstance(node, ast.Call):
-        return False
-    name, method = resolved(place, dotted(node.func)), getattr(node.func, "attr", "")
-    if name.startswith(_DIFFERS) or name in _DIFFERING_BUILTINS or method in _WRITES:
-        return True
-    return name == "open" and not _is_read(node)
-
-
-def _is_read(call: ast.Call) -> bool:
-    """Whether a call of `open` opens a file to read it."""
-    modes = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
-    return all(isinstance(mode, ast.Constant) and mode.value in ("r", "rb", "rt") for mode in modes)
+def _makes_tensors(place: Place, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and resolved(place, dotted(node.func)).startswith("torch.")

@@ -137,6 +137,26 @@ def test_what_the_comparison_has_against_a_fix(answer: Compared, safety: Safety,
     assert (verdict.accepted, verdict.reason) == (accepted, reason)
 
 
+@pytest.mark.parametrize(
+    ("names", "safety", "accepted"),
+    [
+        (["assert u0 >= 0", "assert u0 <= 8", "assert Eq(Mod(32*u1, 64), 0)", "assert Eq(u0, 2*((u0//2)))"], Safety.SAFE, True),
+        (["assert Eq(u0, 1)"], Safety.SAFE, True),
+        (["Tensor.split", "assert Eq(u0 + u1, s2)"], Safety.SAFE, True),
+        (["Tensor.split", "assert Eq(u0 + u1, 5)", "assert Eq(u2 + u3, 5)"], Safety.SAFE, False),
+        (["assert Eq(u0, u1)"], Safety.SAFE, False),
+        (["assert Eq(u0, u1)"], Safety.CHANGES_BEHAVIOUR, True),
+    ],
+)
+def test_a_graph_that_takes_two_sizes_for_equal_is_no_safe_fix(names: list[str], safety: Safety, accepted: bool) -> None:
+    before, after = report(TEXT, cause(TEXT, "two")), report("one()\nthree()\n", lines=(0, 1))
+    asserting = Graph(2, tuple(Operation(name, "", 0) for name in names))
+    after = replace(after, functions=(replace(after.functions[0], graph_list=(*after.functions[0].graph_list, asserting)),))
+    trial = tried(before, after, before.diagnostics[0], replace(FIX, safety=safety))
+    assert (trial.verdict.accepted, trial.helps) == (accepted, accepted)
+    assert ("does not hold" in trial.verdict.reason) is not accepted
+
+
 def test_a_break_made_intended_is_accepted_and_removes_nothing() -> None:
     text = "one()\n_two()\nthree()\n"
     fix = Fix("Disable", Safety.SAFE, {PATH: (Edit(Span.at(1, 0, 1, 0), "_"),)}, family="disable")

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..worker.protocol import Compared, Job
+from .assumed import assumed
 from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
 from .judging import COUNTED, Change, Edits, causes, changed, lost_function, lost_operations
 from .requests import AnalysisRequest
@@ -238,6 +239,10 @@ def _judged(
         words = f"the outputs cannot be compared: {compared.reason}"
         return Trial(Verdict(*numbers, None, False, words, f"{summary}, outputs not compared"), request, after, change=change)
     summary += ", outputs equal"
+    asked = assumed(before, after) if fix.safety is Safety.SAFE else ""
+    if asked:
+        reason = f"compiled code would raise where `{asked}` does not hold"
+        return Trial(Verdict(*numbers, True, False, reason, f"{summary}, {reason}"), request, after, change=change)
     reason = "" if fewer or intended else f"it only lays bare {_count(len(change.revealed), 'further break')} behind this one"
     verdict = Verdict(*numbers, True, not reason, reason, summary, fewer)
     return Trial(verdict, request, after, helps=not intended, change=change)

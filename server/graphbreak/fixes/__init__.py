@@ -39,6 +39,7 @@ from .index_loop import index_loop
 from .keep_mask import keep_mask
 from .keep_tensor import keep_tensor
 from .keep_tensors import keep_tensors
+from .local_setting import OPTIONS, local_setting
 from .masked_reduction import masked_reduction
 from .masked_store import masked_store
 from .model import FixContext, Fixer
@@ -108,10 +109,11 @@ FIXERS = (
     Row("branch", cond_branch, _BROKEN),
     Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("scalar", keep_tensors, _BROKEN, frozenset({"GB0033", "GB0109"})),
-    Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
     Row("shape", index_loop, _BROKEN, _SELECTS),
+    Row("own setting", local_setting, _BROKEN, frozenset(OPTIONS)),
+    Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("shape setting", capture_shapes, _BROKEN, _SELECTS),
     Row("named setting", named_setting, _BROKEN, frozenset(SETTINGS)),
     Row("sort", tensor_sort, _BROKEN, frozenset({"GB0207", "GB0170"})),

@@ -14,11 +14,12 @@ import torch
 
 from . import dynamo, specs, stacks
 from .marks import Marks
-from .protocol import GraphSeen, Place
+from .protocol import ASSERTED, GraphSeen, Place
 from .recorder import Recorder
 
 _MOST_OPS = 5000
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_ASSERTION = re.compile(r"Runtime assertion failed for expression (.+) on node ")
 
 
 def user_place() -> Place:
@@ -104,6 +105,9 @@ def _op_name(node: Any) -> str:
     if isinstance(node.target, str):
         return str(node.target)
     name = getattr(node.target, "__name__", None) or str(node.target)
+    asserted = _ASSERTION.match(str(node.args[-1])) if str(name).startswith("_assert_scalar") and node.args else None
+    if asserted is not None:
+        return f"{ASSERTED}{asserted[1]}"
     module = (getattr(node.target, "__module__", None) or "").partition(".")[0]
     return f"{module}.{name}" if module == "torch" else str(name)
 

@@ -13,6 +13,7 @@ import struct
 import typing
 from dataclasses import dataclass, field
 
+from .protocol_values import ASSERTED as ASSERTED
 from .protocol_values import ProtocolError as ProtocolError
 from .protocol_values import built
 
@@ -224,7 +225,7 @@ class FrameCompiled:
 class GraphSeen:
     """A graph was captured. `lines` are the places, over all stacks of its operations, as (file, line).
 
-    `ops` are the operations in order, as (name, file, line) of their innermost frame outside torch; at most 5,000 of them.
+    `ops` are the first 5,000 operations: (name, file, line) of the innermost frame outside torch; `ASSERTED` begins that of an assertion.
     """
 
     mark: int

@@ -11,6 +11,8 @@ import typing
 _LARGEST = 2**53
 FURTHEST = 2**30
 """No line and no column of a file is beyond it, and editors take none that is much larger."""
+ASSERTED = "assert "
+"""How an operation's name begins that has the graph raise where something does not hold of sizes that depend on data."""
 _OF_PLACES = frozenset({"line", "first_line", "last_line", "end_line", "column", "end_column"})
 _LINES = frozenset({"lines", "ops"})
 _hints = functools.cache(typing.get_type_hints)

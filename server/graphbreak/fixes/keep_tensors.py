@@ -77,7 +77,7 @@ def _names(place: Place) -> list[str]:
         return _all_names(outer.targets[0].elts)
     position: int | None = None
     if isinstance(outer, ast.Call) and dotted(outer.func) in ("enumerate", "zip") and node in outer.args and not outer.keywords:
-        position = 1 if dotted(outer.func) == "enumerate" else outer.args.index(node)  # type: ignore[arg-type]
+        position = 1 if dotted(outer.func) == "enumerate" else outer.args.index(node)
         node, outer = outer, place.chain[-3]
     if not isinstance(outer, (ast.For, ast.comprehension)) or outer.iter is not node:
         return []

@@ -20,6 +20,7 @@ from .class_disabled import class_disabled
 from .cond_branch import cond_branch
 from .constant_result import constant_result
 from .copied_value import copied_value
+from .counted_selection import counted_selection
 from .custom_operator import custom_operator
 from .disable_helper import disable_helper
 from .disable_statement import disable_statement
@@ -40,6 +41,7 @@ from .keep_mask import keep_mask
 from .keep_tensor import keep_tensor
 from .keep_tensors import keep_tensors
 from .local_setting import OPTIONS, local_setting
+from .masked_assignment import masked_assignment
 from .masked_reduction import masked_reduction
 from .masked_store import masked_store
 from .model import FixContext, Fixer
@@ -110,6 +112,8 @@ FIXERS = (
     Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("scalar", keep_tensors, _BROKEN, frozenset({"GB0033", "GB0109"})),
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
+    Row("shape", masked_assignment, _BROKEN, _SELECTS),
+    Row("shape", counted_selection, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
     Row("shape", index_loop, _BROKEN, _SELECTS),
     Row("own setting", local_setting, _BROKEN, frozenset(OPTIONS)),

@@ -50,7 +50,7 @@ def keep_tensor(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     if tensor is None:
         return None
     facts = with_known(known_facts(place.function, diagnostic.path, place.node, context), place.function, place.node)
-    uses = _uses(place, facts)
+    uses = uses_of(place, facts)
     if uses is None:
         return None
     source = place.source
@@ -74,7 +74,7 @@ def _under_conversion(call: ast.Call | ast.UnaryOp) -> ast.expr | None:
     return None
 
 
-def _uses(place: Place, facts: Facts) -> list[Use] | None:
+def uses_of(place: Place, facts: Facts) -> list[Use] | None:
     """What is done with the number; None where something of it needs a number."""
     function, statement = place.functions[-1], place.statement
     if not isinstance(statement, ast.Assign) or statement.value is not place.node:

@@ -44,7 +44,7 @@ def masked_reduction(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Rewrite the reduction around the selection that broke."""
     place = compiled_place(diagnostic, context)
     torch = torch_name(place.source, first_line(place.top)) if place is not None else None
-    mask = _mask_of(place, place.node) if place is not None else None
+    mask = mask_of(place, place.node) if place is not None else None
     if place is None or place.function is None or torch is None or mask is None:
         return None
     call = next((node for node in reversed(place.chain[:-1]) if isinstance(node, ast.Call) and _inside(node, place.node)), None)
@@ -64,20 +64,20 @@ def _rewritten(place: Place, call: ast.Call, mask: ast.expr, torch: str) -> str 
     if name in _LOSSES and resolved(place, dotted(call.func)).startswith("torch.nn.functional."):
         return _loss(place, call, keep, torch)
     operand = _reduced(place, call) if name in _REDUCTIONS else None
-    if operand is None or not _is_steady(place, operand, mask):
+    if operand is None or not is_steady(place, operand, mask):
         return None
-    chosen = f"{torch}.where({keep}, {_unmasked(place, operand)}, 0)"
+    chosen = f"{torch}.where({keep}, {unmasked(place, operand)}, 0)"
     return _averaged(chosen, keep) if name == "mean" else f"{chosen}.{name}()"
 
 
 def _loss(place: Place, call: ast.Call, keep: str, torch: str) -> str | None:
-    if call.keywords or len(call.args) != 2 or any(_mask_of(place, arg) is None for arg in call.args):
+    if call.keywords or len(call.args) != 2 or any(mask_of(place, arg) is None for arg in call.args):
         return None
     source = place.source
-    if len({source.slice(node_span(source, mask)) for arg in call.args if (mask := _mask_of(place, arg))}) != 1:
+    if len({source.slice(node_span(source, mask)) for arg in call.args if (mask := mask_of(place, arg))}) != 1:
         return None
     function = source.slice(node_span(source, call.func))
-    values = ", ".join(_unmasked(place, arg) for arg in call.args)
+    values = ", ".join(unmasked(place, arg) for arg in call.args)
     return _averaged(f'{torch}.where({keep}, {function}({values}, reduction="none"), 0)', keep)
 
 
@@ -94,9 +94,9 @@ def _reduced(place: Place, call: ast.Call) -> ast.expr | None:
     return call.func.value if isinstance(call.func, ast.Attribute) and not call.args else None
 
 
-def _is_steady(place: Place, node: ast.expr, mask: ast.expr) -> bool:
+def is_steady(place: Place, node: ast.expr, mask: ast.expr) -> bool:
     """Whether an expression works element by element, has a slope everywhere, and its every tensor is selected by the one mask."""
-    own = _mask_of(place, node)
+    own = mask_of(place, node)
     if own is not None:
         return ast.dump(own) == ast.dump(mask)
     if isinstance(node, ast.BinOp):
@@ -104,16 +104,16 @@ def _is_steady(place: Place, node: ast.expr, mask: ast.expr) -> bool:
         scaled = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant)
         if not (isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)) or power or scaled):
             return False
-        return all(isinstance(side, ast.Constant) or _is_steady(place, side, mask) for side in (node.left, node.right))
+        return all(isinstance(side, ast.Constant) or is_steady(place, side, mask) for side in (node.left, node.right))
     if isinstance(node, ast.UnaryOp):
-        return isinstance(node.op, ast.USub) and _is_steady(place, node.operand, mask)
+        return isinstance(node.op, ast.USub) and is_steady(place, node.operand, mask)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _STEADY:
         constant = all(isinstance(arg, ast.Constant) for arg in [*node.args, *(keyword.value for keyword in node.keywords)])
-        return constant and _is_steady(place, node.func.value, mask)
+        return constant and is_steady(place, node.func.value, mask)
     return False
 
 
-def _mask_of(place: Place, node: ast.AST) -> ast.expr | None:
+def mask_of(place: Place, node: ast.AST) -> ast.expr | None:
     """The mask of `x[mask]`, `torch.masked_select(x, mask)` or `x.masked_select(mask)`."""
     if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         simple = isinstance(node.slice, (ast.Name, ast.Attribute, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Call))
@@ -124,10 +124,19 @@ def _mask_of(place: Place, node: ast.AST) -> ast.expr | None:
     return None
 
 
-def _unmasked(place: Place, node: ast.expr) -> str:
+def selected_from(node: ast.AST) -> ast.expr | None:
+    """What a selection by a mask selects from."""
+    if isinstance(node, ast.Subscript):
+        return node.value
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.args[0] if len(node.args) == 2 else node.func.value
+    return None
+
+
+def unmasked(place: Place, node: ast.expr) -> str:
     """The text of an expression with every selection in it left out."""
     source, whole = place.source, node_span(place.source, node)
-    edits = [edit for part in ast.walk(node) if _mask_of(place, part) is not None for edit in _without_mask(source, part)]
+    edits = [edit for part in ast.walk(node) if mask_of(place, part) is not None for edit in _without_mask(source, part)]
     text = source.apply(edits).text
     return text[source.offset(whole.start) : len(text) - (len(source.text) - source.offset(whole.end))]
 
@@ -150,14 +159,6 @@ def _inside(call: ast.Call, node: ast.AST) -> bool:
 def _fits(place: Place, call: ast.Call, mask: ast.expr, facts: Facts) -> bool:
     """Whether mask and values certainly have one shape."""
     shape = value_of(mask, facts)
-    values = [_value(place, part) for part in ast.walk(call) if _mask_of(place, part) is not None]
+    values = [selected_from(part) for part in ast.walk(call) if mask_of(place, part) is not None]
     found = [value_of(value, facts) for value in values if value is not None]
     return shape is not None and bool(found) and all(value is not None and value.shape == shape.shape for value in found)
-
-
-def _value(place: Place, node: ast.AST) -> ast.expr | None:
-    if isinstance(node, ast.Subscript):
-        return node.value
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.args[0] if len(node.args) == 2 else node.func.value
-    return None

@@ -272,6 +272,30 @@ def test_fixing_all_goes_on_behind_what_comes_to_light_and_ends_where_less_is_le
 TEXTS = st.text(alphabet="ab \n\r", max_size=30)
 
 
+def test_fixing_all_goes_back_from_where_nothing_helps_any_more() -> None:
+    """The safe fix of `a` only lays bare `b`, which has none; the other one leaves nothing."""
+
+    def seen(text: str) -> Report:
+        found = [cause(text, word) for word in ("a()", "b()") if word in text][:1]
+        fixes = (
+            Fix("safe", Safety.SAFE, {PATH: (Edit(Span.at(0, 0, 0, 3), "-"),)}, family="test"),
+            Fix("other", Safety.CHANGES_BEHAVIOUR, {PATH: (Edit(Span.at(0, 0, 1, 3), "-"),)}, family="test"),
+        )
+        return report(text, *(one.with_fixes(fixes if "a()" in text else ()) for one in found), lines=())
+
+    async def analyse(request: AnalysisRequest) -> Report:
+        return seen(request.source.text)
+
+    async def compare(job: Job) -> Compared:
+        return EQUAL
+
+    asking = Remembering(analyse, compare)
+    for safety, left in ((Safety.SAFE, "a()\nb()\n"), (Safety.CHANGES_BEHAVIOUR, "-\n")):
+        request = AnalysisRequest(SourceFile(PATH, "a()\nb()\n"), "/work", ("/work",))
+        work = FixAll(request, seen(request.source.text), asking.try_one, compare, Choice(safety))
+        assert asyncio.run(work.run()).request.source.text == left
+
+
 @st.composite
 def edited_texts(draw: st.DrawFn) -> tuple[SourceFile, list[Edit], Span]:
     source = SourceFile(PATH, draw(TEXTS))

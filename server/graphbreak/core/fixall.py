@@ -123,8 +123,13 @@ class FixAll:
         """Apply what helps: the state with the fewest causes left that does the same as the original."""
         here = self.original
         for level in sorted({Safety.SAFE, self._choice.safety}, reverse=True):
-            while len(here.applied) < _MOST_STEPS and (further := await self._step(here, level)) is not None:
-                if further.count >= self.best.count:
+            while len(here.applied) < _MOST_STEPS:
+                further = await self._step(here, level)
+                if further is None and here is self.best:
+                    break
+                if further is None:
+                    here = self._back(here)
+                elif further.count >= self.best.count:
                     here = further
                 elif await self._is_whole(further):
                     here = self.best = further
@@ -133,6 +138,12 @@ class FixAll:
                         self._fail(here, applied.diagnostic, applied.fix, _ATTEMPTS)
                     here = self.best
             self.best_at[level] = self.best
+        return self.best
+
+    def _back(self, state: State) -> State:
+        """The best state, after what led away from it came to nothing: that is tried again only behind other fixes."""
+        for applied in state.applied[len(self.best.applied) :]:
+            self._fail(self.best, applied.diagnostic, applied.fix)
         return self.best
 
     async def _step(self, state: State, level: Safety) -> State | None:

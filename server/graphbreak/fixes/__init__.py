@@ -53,6 +53,7 @@ from .remove_disable import remove_disable
 from .remove_ignore import remove_ignore
 from .remove_output import remove_output
 from .reorder_output import reorder_output
+from .requires_grad_call import requires_grad_call
 from .shape_numbers import shape_numbers
 from .skip_helper import skip_helper
 from .substitute import substitute
@@ -67,6 +68,8 @@ __all__ = ["FIXERS", "FixContext", "Row", "alternatives", "chosen", "fixes_for"]
 _BROKEN = frozenset({Kind.BREAK, Kind.SKIPPED})
 _RECOMPILED = frozenset({Kind.RECOMPILE})
 _SELECTS = frozenset({"GB0036"})
+_UNKNOWN = frozenset({"graph-break"})
+"""The code of what PyTorch gives no number, such as a decision over a size that depends on data."""
 _HIDEABLE = frozenset(Kind) - {Kind.NOT_ANALYSED, Kind.UNUSED_IGNORE}
 
 
@@ -94,6 +97,7 @@ FIXERS = (
     Row("constant", constant_result, _BROKEN),
     Row("plain number", plain_number, _BROKEN),
     Row("substitute", substitute, _BROKEN),
+    Row("requires grad", requires_grad_call, _BROKEN, frozenset({"GB0206"})),
     Row("eager only", eager_statement, _BROKEN),
     Row("eager only", eager_clock, _BROKEN),
     Row("eager scope", eager_scope, _BROKEN),
@@ -115,7 +119,7 @@ FIXERS = (
     Row("shape", masked_assignment, _BROKEN, _SELECTS),
     Row("shape", counted_selection, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
-    Row("shape", index_loop, _BROKEN, _SELECTS),
+    Row("shape", index_loop, _BROKEN, _SELECTS | _UNKNOWN),
     Row("own setting", local_setting, _BROKEN, frozenset(OPTIONS)),
     Row("scalar setting", capture_scalars, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("shape setting", capture_shapes, _BROKEN, _SELECTS),

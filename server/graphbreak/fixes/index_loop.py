@@ -30,14 +30,14 @@ from .model import FixContext
 from .names import fresh
 from .operations import COMPARED, operation
 from .regions import compiled_place
-from .syntax import Place, own_nodes
+from .syntax import Place, dotted, locate, own_nodes
 
 _KEEPING_FIRST = frozenset({"sum", "any", "all", "amax", "amin", "count_nonzero"})
 
 
 def index_loop(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Replace the `nonzero` that a loop runs over."""
-    place = compiled_place(diagnostic, context)
+    place = _at_call(compiled_place(diagnostic, context))
     call = place.node if place is not None else None
     if place is None or not isinstance(call, ast.Call) or place.function is None:
         return None
@@ -52,6 +52,21 @@ def index_loop(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     edit = Edit(node_span(source, call), f"[[{name}] for {name} in range({length})]")
     title = f"Go through all indices in place of `{shortened(source.slice(node_span(source, call)), 30)}`"
     return finished(title, source, (edit,), Safety.CHANGES_BEHAVIOUR)
+
+
+def _at_call(place: Place | None) -> Place | None:
+    """The place itself, or, of the name that a loop runs over, the call that is assigned to it."""
+    function = place.function if place is not None else None
+    if (
+        place is None
+        or function is None
+        or not isinstance(place.node, ast.Name)
+        or getattr(place.chain[-2], "iter", None) is not place.node
+    ):
+        return place
+    name = place.node.id
+    assigned = [node for node in own_nodes(function) if isinstance(node, ast.Assign) and dotted(node.targets[0]) == name]
+    return locate(place.source, node_span(place.source, assigned[0].value)) if len(assigned) == 1 else None
 
 
 def _loop(place: Place, call: ast.Call) -> ast.For | None:

@@ -20,6 +20,7 @@ from .class_disabled import class_disabled
 from .cond_branch import cond_branch
 from .constant_result import constant_result
 from .copied_value import copied_value
+from .counted_bins import counted_bins
 from .counted_selection import counted_selection
 from .custom_operator import custom_operator
 from .disable_helper import disable_helper
@@ -37,9 +38,11 @@ from .hoisted_value import hoisted_value
 from .ignore import ignore
 from .ignored_labels import ignored_labels
 from .index_loop import index_loop
+from .indexed_element import indexed_element
 from .keep_mask import keep_mask
 from .keep_tensor import keep_tensor
 from .keep_tensors import keep_tensors
+from .known_repeats import known_repeats
 from .local_setting import OPTIONS, local_setting
 from .masked_assignment import masked_assignment
 from .masked_reduction import masked_reduction
@@ -58,6 +61,7 @@ from .shape_numbers import shape_numbers
 from .skip_helper import skip_helper
 from .substitute import substitute
 from .tensor_sort import tensor_sort
+from .uniform_number import uniform_number
 from .unwrap_number import unwrap_number
 from .where_branch import where_branch
 from .where_expression import where_expression
@@ -96,6 +100,7 @@ FIXERS = (
     Row("hoist", hoisted_value, _BROKEN),
     Row("constant", constant_result, _BROKEN),
     Row("plain number", plain_number, _BROKEN),
+    Row("random number", uniform_number, _BROKEN),
     Row("substitute", substitute, _BROKEN),
     Row("requires grad", requires_grad_call, _BROKEN, frozenset({"GB0206"})),
     Row("eager only", eager_statement, _BROKEN),
@@ -113,11 +118,14 @@ FIXERS = (
     Row("branch", assert_async, _BROKEN),
     Row("branch", assert_tensor, _BROKEN, frozenset({"GB0170", "GB0124", "GB0033", "GB0034", "GB0035"})),
     Row("branch", cond_branch, _BROKEN),
+    Row("scalar", indexed_element, _BROKEN, frozenset({"GB0033"})),
     Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("scalar", keep_tensors, _BROKEN, frozenset({"GB0033", "GB0109"})),
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
     Row("shape", masked_assignment, _BROKEN, _SELECTS),
     Row("shape", counted_selection, _BROKEN, _SELECTS),
+    Row("shape", counted_bins, _BROKEN, _SELECTS),
+    Row("shape", known_repeats, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),
     Row("shape", index_loop, _BROKEN, _SELECTS | _UNKNOWN),
     Row("own setting", local_setting, _BROKEN, frozenset(OPTIONS)),

@@ -16,6 +16,7 @@ from .assert_tensor import assert_tensor
 from .bind_disabled import bind_disabled
 from .capture_scalars import capture_scalars
 from .capture_shapes import capture_shapes
+from .check_size import check_size
 from .class_disabled import class_disabled
 from .cond_branch import cond_branch
 from .constant_result import constant_result
@@ -119,6 +120,7 @@ FIXERS = (
     Row("branch", assert_tensor, _BROKEN, frozenset({"GB0170", "GB0124", "GB0033", "GB0034", "GB0035"})),
     Row("branch", cond_branch, _BROKEN),
     Row("scalar", indexed_element, _BROKEN, frozenset({"GB0033"})),
+    Row("check", check_size, _BROKEN, _UNKNOWN | {"GB0170"}),
     Row("scalar", keep_tensor, _BROKEN, frozenset({"GB0124", "GB0033"})),
     Row("scalar", keep_tensors, _BROKEN, frozenset({"GB0033", "GB0109"})),
     Row("shape", masked_reduction, _BROKEN, _SELECTS),

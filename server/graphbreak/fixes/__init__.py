@@ -44,6 +44,7 @@ from .keep_mask import keep_mask
 from .keep_tensor import keep_tensor
 from .keep_tensors import keep_tensors
 from .known_repeats import known_repeats
+from .local_attribute import local_attribute
 from .local_setting import OPTIONS, local_setting
 from .masked_assignment import masked_assignment
 from .masked_reduction import masked_reduction
@@ -139,6 +140,7 @@ FIXERS = (
     Row("unasked", remove_disable, _BROKEN | {Kind.INTENDED}),
     Row("dynamic mark", dynamic_mark, _RECOMPILED),
     Row("dynamic dimension", dynamic_dimension, _RECOMPILED),
+    Row("local attribute", local_attribute, _RECOMPILED),
     Row("dynamic attribute", dynamic_attribute, _RECOMPILED),
     Row("nonstrict", nonstrict_helper, _BROKEN),
     Row("operator", custom_operator, _BROKEN),

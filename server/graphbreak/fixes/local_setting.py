@@ -63,7 +63,7 @@ OPTIONS = {
 }
 """For each code: the option that lets what broke into the graph, and what it does in a title's words."""
 _PATCH = "_dynamo.config.patch"
-_OF_A_THREAD = "torch.utils._config_module.ContextVar"
+OF_A_THREAD = "torch.utils._config_module.ContextVar"
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 
 
@@ -79,14 +79,14 @@ def local_setting(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     if source is None or torch is None:
         return None
     try:
-        edits = _set_at(source, span, torch[0], f"{option}=True", context)
+        edits = set_at(source, span, torch[0], f"{option}=True", context)
     except Unmovable:
         return None
     fix = finished(f"{words} of `{diagnostic.functions[0]}` ({option})", source, (*torch[1], *edits))
-    return replace(fix, needs=(f"torch._dynamo.config.{option}", _OF_A_THREAD), admits=True) if fix is not None else None
+    return replace(fix, needs=(f"torch._dynamo.config.{option}", OF_A_THREAD), admits=True) if fix is not None else None
 
 
-def _set_at(source: SourceFile, span: Span, torch: str, setting: str, context: FixContext) -> tuple[Edit, ...]:
+def set_at(source: SourceFile, span: Span, torch: str, setting: str, context: FixContext) -> tuple[Edit, ...]:
     """The edits that set an option for a mark. Raises `Unmovable` where none can."""
     place, mark = locate(source, span), mark_node(source, span)
     if place is None or mark is None or _is_whole(mark):

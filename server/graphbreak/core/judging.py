@@ -151,12 +151,18 @@ def lost_function(before: Report, after: Report) -> str:
     """The marked function that is not compiled any more though it was, in words; empty where there is none."""
     now = {(row.mark_path, row.name): row for row in after.functions}
     for row in before.functions:
-        found = now.get((row.mark_path, row.name))
+        found = now.get((row.mark_path, row.name)) or now.get((row.mark_path, part_name(row.name)))
         if row.outcome is Outcome.TRACED and (found is None or found.outcome is not Outcome.TRACED):
             return f"`{row.name}` is not traced any more"
         if row.graphs and found is not None and not found.graphs:
             return f"nothing of `{row.name}` is compiled any more"
     return ""
+
+
+def part_name(name: str) -> str:
+    """What the compiled part of a function is called where a fix leaves its name to one that calls it; the comparison goes by it too."""
+    head, dot, last = name.rpartition(".")
+    return f"{head}{dot}_{last}"
 
 
 def lost_operations(before: Report, after: Report, edits: Edits, freed: Iterable[tuple[str, Span]] = ()) -> int:

@@ -50,6 +50,7 @@ from .masked_assignment import masked_assignment
 from .masked_reduction import masked_reduction
 from .masked_store import masked_store
 from .model import FixContext, Fixer
+from .move_out import move_out
 from .named_setting import SETTINGS, named_setting
 from .nonstrict_helper import nonstrict_helper
 from .plain_number import plain_number
@@ -103,6 +104,7 @@ FIXERS = (
     Row("constant", constant_result, _BROKEN),
     Row("plain number", plain_number, _BROKEN),
     Row("random number", uniform_number, _BROKEN),
+    Row("move out", move_out, _BROKEN),
     Row("substitute", substitute, _BROKEN),
     Row("requires grad", requires_grad_call, _BROKEN, frozenset({"GB0206"})),
     Row("eager only", eager_statement, _BROKEN),

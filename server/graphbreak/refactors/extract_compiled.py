@@ -42,12 +42,9 @@ from ..core.source import Edit, Position, SourceFile, Span
 from ..fixes.disable_helper import is_plain_function
 from ..fixes.edits import finished, indentation
 from ..fixes.names import fresh
+from ..fixes.splitting import can_be_split, certainly, lines_of, loaded, only_mark, stored
 from ..fixes.statements import has_own_lines
-from ..fixes.syntax import Place, dotted, first_line, last_line, locate
-
-_UNMOVABLE = (ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom)
-_ABOUT_SCOPES = frozenset({"locals", "vars", "eval", "exec", "super", "dir"})
-_COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.AsyncFor, ast.AsyncWith)
+from ..fixes.syntax import Place, first_line, last_line, locate
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ def extract_compiled(source: SourceFile, diagnostic: Diagnostic) -> Fix | None:
     """Split the function that a diagnostic stands in."""
     place = locate(source, diagnostic.span) if diagnostic.kind in (Kind.BREAK, Kind.SKIPPED, Kind.INTENDED) else None
     split = _split(place) if place is not None else None
-    decorator = _decorator(split.function) if split is not None else None
+    decorator = only_mark(split.function) if split is not None else None
     if place is None or split is None or decorator is None or not _can_be_cut(source, split):
         return None
     crossing = _names(split)
@@ -89,22 +86,8 @@ def _split(place: Place) -> _Split | None:
     return _Split(function, body[:index], body[index], body[index + 1 :])
 
 
-def _computes(statements: list[ast.stmt]) -> bool:
-    return any(isinstance(node, (ast.Call, ast.BinOp)) for statement in statements for node in ast.walk(statement))
-
-
-def _decorator(function: ast.FunctionDef) -> ast.expr | None:
-    """The mark, where it is the only decorator."""
-    if len(function.decorator_list) != 1:
-        return None
-    decorator = function.decorator_list[0]
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return decorator if dotted(called).endswith("compile") else None
-
-
 def _can_be_cut(source: SourceFile, split: _Split) -> bool:
-    nodes = [node for statement in split.function.body for node in ast.walk(statement)]
-    if any(isinstance(node, _UNMOVABLE) or (isinstance(node, ast.Name) and node.id in _ABOUT_SCOPES) for node in nodes):
+    if not can_be_split(split.function):
         return False
     if any(isinstance(node, ast.Return) for statement in split.before for node in ast.walk(statement)):
         return False
@@ -114,13 +97,13 @@ def _can_be_cut(source: SourceFile, split: _Split) -> bool:
 def _names(split: _Split) -> tuple[list[str], list[str], list[str]] | None:
     """What the first part is given and gives, and what the second one is given; None where a name may not be bound."""
     arguments = [node.arg for node in ast.walk(split.function.args) if isinstance(node, ast.arg)]
-    set_before, certain_before = _stored(split.before), _certainly(split.before)
-    set_middle, certain_middle = _stored([split.middle]), _certainly([split.middle])
-    later = _loaded([split.middle]) | _loaded(split.after)
-    given = [name for name in arguments if name in _loaded(split.before) | (later & set_before)]
+    set_before, certain_before = stored(split.before), certainly(split.before)
+    set_middle, certain_middle = stored([split.middle]), certainly([split.middle])
+    later = loaded([split.middle]) | loaded(split.after)
+    given = [name for name in arguments if name in loaded(split.before) | (later & set_before)]
     gives = [name for name in sorted(set_before) if name in later]
     known = dict.fromkeys([*arguments, *sorted(set_before), *sorted(set_middle)])
-    behind = [name for name in known if name in _loaded(split.after)]
+    behind = [name for name in known if name in loaded(split.after)]
     unsure = [n for n in {*gives, *behind} if n not in arguments and n not in certain_before | certain_middle]
     early = [name for name in gives if name not in certain_before and name not in arguments]
     return None if unsure or early or not gives else (given, gives, behind)
@@ -132,8 +115,8 @@ def _parts(
     function, newline = split.function, source.newline
     mark, own = f"@{source.slice(node_span(source, decorator))}", indentation(source.line(first_line(split.middle)))
     before, after = fresh(source, f"_{function.name.strip('_')}_before"), fresh(source, f"_{function.name.strip('_')}_after")
-    first = [mark, f"def {before}({', '.join(given)}):", _lines(source, split.before), f"{own}return {', '.join(gives)}"]
-    second = [mark, f"def {after}({', '.join(behind)}):", _lines(source, split.after)]
+    first = [mark, f"def {before}({', '.join(given)}):", lines_of(source, split.before), f"{own}return {', '.join(gives)}"]
+    second = [mark, f"def {after}({', '.join(behind)}):", lines_of(source, split.after)]
     above = newline.join([*first, "", "", *second, "", ""]) + newline
     start, end = Position(first_line(split.before[0]), 0), Position(last_line(split.before[-1]) + 1, 0)
     last = last_line(split.after[-1])
@@ -145,24 +128,3 @@ def _parts(
             f"{own}return {after}({', '.join(behind)})",
         ),
     )
-
-
-def _lines(source: SourceFile, statements: list[ast.stmt]) -> str:
-    last = last_line(statements[-1])
-    return source.slice(Span(Position(first_line(statements[0]), 0), Position(last, len(source.line(last)))))
-
-
-def _stored(statements: list[ast.stmt]) -> set[str]:
-    return {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-
-
-def _loaded(statements: list[ast.stmt]) -> set[str]:
-    read = {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return read | {n.target.id for s in statements for n in ast.walk(s) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
-
-
-def _certainly(statements: list[ast.stmt]) -> set[str]:
-    """The names that are bound when the statements have run: those stored outside of blocks."""
-    plain = [statement for statement in statements if not isinstance(statement, _COMPOUND)]
-    both = [s for s in statements if isinstance(s, ast.If) and s.orelse]
-    return _stored(plain).union(*(_certainly(s.body) & _certainly(s.orelse) for s in both))

@@ -115,6 +115,7 @@ def _differences(first: _Observed, second: _Observed, compiled: bool = False) ->
             return {**found, (name, ""): f"{first.calls} calls were made before and {second.calls} now"}
         if compiled:
             _leave_out_lone_leaves(before, after)
+        _take_part_for_whole(before, after)
         where = f" in call {number + 1} of `{before['name']}`"
         found.update(((name, key), text + where) for key, text in _note_differences(before, after))
     before, after = first.note("end.pt"), second.note("end.pt")
@@ -132,6 +133,21 @@ def _leave_out_lone_leaves(before: dict[str, Any], after: dict[str, Any]) -> Non
         there = {key for key, _ in other[3]}
         kept = [[key, value] for key, value in one[3] if key in there or not key.startswith(observing.PLAIN_LEAF)]
         before["its gradients"] = [*one[:2], len(kept), kept]
+
+
+def _take_part_for_whole(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Where the edit compiles `_f` in place of `f`, which calls it: let the call count as one of `f`, whatever it is given beside."""
+    head, dot, last = before["name"].rpartition(".")
+    if after["name"] != f"{head}{dot}_{last}" or "its arguments" not in before or "its arguments" not in after:
+        return
+    passed = iter(_each(after["its arguments"]))
+    if all(any(not difference(one, other, "") for other in passed) for one in _each(before["its arguments"])):
+        after.update({key: before[key] for key in ("name", "its arguments")})
+
+
+def _each(arguments: list[Any]) -> list[Any]:
+    """The snapshots of single arguments, those by position first, of the snapshot of both kinds."""
+    return [value for _, group in arguments[3] for _, value in group[3]]
 
 
 def _note_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[str, str]]:

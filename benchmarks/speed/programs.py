@@ -41,7 +41,7 @@ model = BartModel(config).eval()
 @torch.compile
 def step(ids):
     hidden = model(input_ids=ids).last_hidden_state
-    print("forward is over")
+    {broken}
     return hidden * {number}
 
 
@@ -49,6 +49,7 @@ with torch.no_grad():
     step(torch.randint(3, 64, (2, 12)))
 """
 MODEL_LINE = 21
+"""The line that differs in `model`; in `model_broken` it is the one before."""
 
 
 def small(number: int) -> str:
@@ -58,7 +59,18 @@ def small(number: int) -> str:
 
 def model(number: int, layers: int = 1) -> str:
     """A tiny BART of `transformers`, whose import alone takes seconds, with one break behind it."""
-    return _MODEL.format(number=f"{number + 2}.5", layers=layers)
+    return _MODEL.format(number=f"{number + 2}.5", layers=layers, broken='print("forward is over")')
+
+
+def model_broken(number: int) -> str:
+    """The tiny BART with one break or another, so that it shows which text a published one is of."""
+    broken = f"torch._dynamo.graph_break(msg={number})" if number % 2 else f"print({number})"
+    return _MODEL.format(number="2.5", layers=1, broken=broken)
+
+
+def break_of(number: int) -> str:
+    """The code of the break of `model_broken`."""
+    return "GB0025" if number % 2 else "GB0059"
 
 
 def many_operations(count: int, number: int) -> str:

@@ -13,15 +13,20 @@ from ..rows import Row, quartiles
 
 SECONDS = 240
 _LIMIT = 10.0
-_EDITS = ("# a comment\n", "\n", "def of_nobody(x):\n    return x\n\n\n", "\n\n", "# another one\n")
+_UNRELATED = "def of_nobody(x):\n"
+_EDITS = ("# a comment\n", "\n", "    x = x + 1\n", "\n\n", "# another one\n")
+"""What is put in: where it is indented into a function that nothing calls, else above it."""
 
 
 def measure(pairs: int, folder: Path) -> Iterator[Row]:
-    """A line is put in above the function, and the file is saved: what is published with the save, and that nothing is traced again."""
-    path = folder / "program.py"
+    """Lines are put in above the function that breaks, and the file is saved: what is published with the save, and that nothing is traced
+    again. What is stored lies outside the workspace, as it does for users: a new folder beside the program could be a module of its."""
+    path = folder / "workspace" / "program.py"
+    path.parent.mkdir()
+    head, _, rest = programs.small(0).partition("\n")
     moved, again = [], []
-    with Editor(folder, folder / "store") as editor:
-        editor.open(path, programs.small(0))
+    with Editor(path.parent, folder / "store") as editor:
+        editor.open(path, f"{head}\n\n\n{_UNRELATED}    return x\n{rest}")
         editor.traced(path, 0.0)
         for number in range(pairs):
             editor.rest(0.3)
@@ -42,11 +47,11 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
 
 def _moved(editor: Editor, path: Path, inserted: str) -> float:
     """The seconds from the save to diagnostics of the version that was saved, in their new place."""
-    text = path.read_text(encoding="utf-8")
-    line = text.split("\n").index('    print("mid")') + inserted.count("\n")
-    editor.change(path, 1, 0, 0, inserted)
-    head, _, rest = text.partition("\n")
-    path.write_text(f"{head}\n{inserted}{rest}", encoding="utf-8")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    line = lines.index('    print("mid")\n') + inserted.count("\n")
+    at = lines.index(_UNRELATED) + inserted.startswith(" ")
+    editor.change(path, at, 0, 0, inserted)
+    path.write_text("".join((*lines[:at], inserted, *lines[at:])), encoding="utf-8")
     begin = time.perf_counter()
     editor.tell("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
     _, arrived = editor.wait(lambda message: _line_of(message, path) == line, begin)

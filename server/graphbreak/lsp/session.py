@@ -23,6 +23,7 @@ from .documents import Document, Documents
 from .entries import Entries
 from .folders import folder_uris
 from .losing import Lost
+from .memory import Memory
 from .notices import Notices
 from .progress import Progress
 from .reading import Reading
@@ -63,6 +64,8 @@ class Session:
         self._saved: dict[str, int] = {}
         self._work: set[asyncio.Task[None]] = set()
         self._closed = False
+        self.memory: Memory | None = None
+        """That of the process, where it serves this connection alone."""
 
     @property
     def converter(self) -> Converter:
@@ -83,6 +86,8 @@ class Session:
         """Nothing is traced any more."""
         self.documents.forget_steps()
         self.trials.resume()
+        if self.memory is not None:
+            self.memory.give_back()
 
     def opened(self, document: Document) -> None:
         """A document was opened; the editor's text counts from now on, and not the one on disk."""

@@ -18,6 +18,7 @@ from typing import Any
 from .connection import GraphbreakServer
 from .editor import GRACE
 from .framing import NoMessage, Reader, messages
+from .memory import Memory
 from .outgoing import Outgoing
 
 _CHUNK = 1 << 16
@@ -31,6 +32,7 @@ def serve_stdio(server: GraphbreakServer) -> int:
     """Serve the editor on the other side of stdin and stdout until it is done or gone: the exit status."""
     requests, answers = _claim_stdio()
     sys.setswitchinterval(_TURN)
+    server.session.memory = Memory()
     gc.freeze()  # what was imported is never garbage: to look through it takes as long as an answer may
     return asyncio.run(_serve_stdio(server, requests, answers))
 

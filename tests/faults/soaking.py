@@ -57,6 +57,10 @@ HOSTILE = [
 ]
 
 
+ROUND = len(HOSTILE) * EVERY
+"""After so many traces each hostile program had its turn."""
+
+
 @dataclass
 class Sample:
     """What the server and its workers take after so many traces."""
@@ -91,8 +95,9 @@ class Soak:
 
     @property
     def slope(self) -> float:
-        """How many bytes the memory of the server grows by for each trace, by least squares, the first fifth left out."""
-        later = [one for one in self.samples if one.traces * 5 >= self.samples[-1].traces] if self.samples else []
+        """How many bytes the memory of the server grows by for each trace, by least squares, once every hostile program had its turn: the
+        largest of them costs what it costs, once."""
+        later = [one for one in self.samples if one.traces >= ROUND]
         if len(later) < 3:
             return 0.0
         middle, mean = sum(one.traces for one in later) / len(later), sum(one.memory for one in later) / len(later)
@@ -249,7 +254,8 @@ def results(soak: Soak) -> str:
         f"{soak.samples[-1].traces} traces in {soak.seconds:.0f} s on Python {platform.python_version()}, {platform.system()}: {ends}.",
         f"Wrong results of good programs: {len(soak.wrong)}. Left behind when the server had ended: {len(soak.left)} files and processes.",
         f"A hover while a trace runs ({len(soak.hovers)} of them): {hovers}.",
-        f"Slope of the server's memory: {soak.slope:+.0f} bytes for each trace (the first fifth left out).",
+        f"Slope of the server's memory: {soak.slope:+.0f} bytes for each trace, from the {ROUND}th on: by then each of the {len(HOSTILE)} hostile",
+        "programs had its turn, and the largest of them (a source of very many terms) has cost what it costs once.",
         "",
         "| traces | memory of the server, MiB | descriptors | processes | zombies | temporary files |",
         "| ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -267,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options: Any = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         found = soak(Path(folder), options.traces, options.seconds, say=True)
-    print(_line(found))
+    print("\n".join([_line(found), *found.wrong, *found.left]))
     if options.results is not None:
         options.results.write_text(results(found), encoding="utf-8")
     return 1 if found.wrong or found.left or found.slope > 2048 or found.hover(99) > 100 else 0

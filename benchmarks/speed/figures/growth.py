@@ -20,7 +20,7 @@ _FEWEST, _ENOUGH = 5, 90.0
 
 _LIMIT = 1.5
 Point = tuple[int, float, float, int]
-"""The size, the medians of a save and of a warm trace in seconds, and of how many pairs."""
+"""The size, the medians of a save and of a warm trace (without what Dynamo leaves out in our workers) in seconds, and of how many pairs."""
 
 
 def measure(pairs: int, folder: Path) -> Iterator[Row]:
@@ -38,7 +38,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
 
 def _points(sizes: tuple[int, ...], program: Callable[[int, int], str], pairs: int, folder: Path) -> Iterator[Point]:
     path, line = folder / "program.py", programs.GROWTH_LINE
-    with Editor(folder, folder / "store", {"tryFixes": False}) as editor, Reference(folder) as reference:
+    with Editor(folder, folder / "store", {"tryFixes": False}) as editor, Reference(folder, measuring=False) as reference:
         editor.open(path, program(sizes[0], 0))
         editor.traced(path, 0.0)
         for size in sizes:
@@ -63,7 +63,7 @@ def _row(name: str, points: list[Point]) -> Row:
     first, *_, last = points
     middle = min(points, key=lambda point: abs(point[0] - last[0] / 2))
     lower, upper = _slope(first, middle), _slope(middle, last)
-    beside = f"{seconds(max(upper, 0))} more for each; at {last[0]} {name} a save takes {seconds(last[1])}, a warm trace {seconds(last[2])}"
+    beside = f"{seconds(max(upper, 0))} more for each; at {last[0]} {name} a save takes {seconds(last[1])}, a warm trace without its measuring {seconds(last[2])}"
     # Where the first half adds too little to be told from noise, a tenth of what Dynamo itself adds stands in its place.
     least = max(last[2] - middle[2], 1e-3) / (last[0] - middle[0]) / 10
     return Row(

@@ -42,6 +42,7 @@ def measure(pairs: int, folder: Path) -> Iterator[Row]:
             parts, warm = asyncio.run(_parts(program, reference, pairs, folder))
         found[name] = [statistics.median(part) for part in zip(*parts)]
         total = statistics.median(sum(one) for one in parts)
+        # The warm trace beside it is PyTorch's as it is, with the measuring of guards that our workers leave out.
         beside = f"an analysis {seconds(total)}, a warm trace {seconds(statistics.median(warm))}, Dynamo {seconds(found[name][2])}"
         ours = total - found[name][2]
         (folder / "profile.json").write_text(json.dumps({"parts": PARTS, "medians": found}), encoding="utf-8")

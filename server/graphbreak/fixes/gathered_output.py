@@ -202,14 +202,7 @@ def _through_helper(output: Output, holes: list[_Hole], torch: str) -> tuple[Edi
     source, top = output.place.source, output.place.top
     span = node_span(source, output.call)
     start, text = source.offset(span.start), source.slice(span)
-    used = set(identifiers(text))
-    parameters: dict[str, str] = {}
-    for hole in holes:
-        if hole.passed not in parameters:
-            own = hole.passed.isidentifier()
-            free = (name for name in numbered(hole.wish) if own or name not in used)
-            parameters[hole.passed] = next(free)
-            used.add(parameters[hole.passed])
+    parameters = _parameters(holes, identifiers(_blanked(text, [(hole.start - start, hole.end - start) for hole in holes])))
     for hole in sorted(holes, key=lambda hole: hole.start, reverse=True):
         text = text[: hole.start - start] + hole.text.format(parameters[hole.passed]) + text[hole.end - start :]
     name = fresh(source, "_" + output.callee.rpartition(".")[2].strip("_"))
@@ -217,3 +210,21 @@ def _through_helper(output: Output, holes: list[_Hole], torch: str) -> tuple[Edi
     head = f"@{torch}.compiler.disable{newline}def {name}({', '.join(parameters.values())}):{newline}{indent_unit(top, source)}{text}"
     setting = f"{torch}._dynamo.config.reorderable_logging_functions.add({name})"
     return (definition_above(source, top, head + newline * 3 + setting), Edit(span, f"{name}({', '.join(parameters)})"))
+
+
+def _parameters(holes: list[_Hole], kept: frozenset[str]) -> dict[str, str]:
+    """A name for each value that is passed: its own where it has one, none of those that the text keeps."""
+    used = set(kept) | {hole.passed for hole in holes if hole.passed.isidentifier()}
+    found: dict[str, str] = {}
+    for hole in holes:
+        if hole.passed not in found:
+            own = hole.passed.isidentifier()
+            found[hole.passed] = hole.passed if own else next(name for name in numbered(hole.wish) if name not in used)
+            used.add(found[hole.passed])
+    return found
+
+
+def _blanked(text: str, parts: list[tuple[int, int]]) -> str:
+    for start, end in parts:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text

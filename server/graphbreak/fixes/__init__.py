@@ -46,6 +46,7 @@ from .keep_tensors import keep_tensors
 from .known_repeats import known_repeats
 from .local_attribute import local_attribute
 from .local_setting import OPTIONS, local_setting
+from .mask_for_indices import mask_for_indices
 from .masked_assignment import masked_assignment
 from .masked_reduction import masked_reduction
 from .masked_store import masked_store
@@ -129,6 +130,7 @@ FIXERS = (
     Row("shape", masked_reduction, _BROKEN, _SELECTS),
     Row("shape", masked_assignment, _BROKEN, _SELECTS),
     Row("shape", counted_selection, _BROKEN, _SELECTS),
+    Row("shape", mask_for_indices, _BROKEN, _SELECTS),
     Row("shape", counted_bins, _BROKEN, _SELECTS),
     Row("shape", known_repeats, _BROKEN, _SELECTS),
     Row("shape", ignored_labels, _BROKEN, _SELECTS),

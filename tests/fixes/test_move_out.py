@@ -76,6 +76,9 @@ LEFT = {
     "operations in it": "def f(x):\n    n = «read(x.sum())»§\n    return x + n§",
     "another parameter list": "def f(x, *k):\n    n = «read(k)»\n    return x + n§",
     "calls itself": "def f(x, k):\n    n = «read(k)»\n    return f(x, n)§",
+    "changes what is read": "def f(x, k):\n    y = x * k.scale§\n    n = «fill(k)»\n    return y + n§",
+    "changes what is returned": "def f(x, k):\n    y = x * k§\n    «fill(k)»\n    return y + k",
+    "sets what is read": "def f(x, k):\n    y = x * k.scale§\n    k.scale = «read(1)»\n    return y * k.scale",
     "asks for its names": "def f(x, k):\n    n = «read(locals())»\n    return x + n§",
     "a private function": "def _f(x, k):\n    n = «read(k)»\n    return x + n§",
     "a changed result": "def f(x):\n    y = x * 2§\n    «print(y)»\n    y = y + 1§\n    return y",
@@ -86,6 +89,22 @@ LEFT = {
 @pytest.mark.parametrize("name", LEFT)
 def test_left_alone(name: str) -> None:
     assert after(LEFT[name]) == ""
+
+
+def test_a_method_keeps_its_object() -> None:
+    body = "        y = self.net(x)§\n        n = «read(k)»\n        return y + n§"
+    method = f"class A:\n    @torch.compile\n    def g(self, x, k=1):\n{body}\n"
+    text = method.replace("§", "")
+    start, end = text.index("«"), text.index("»") - 1
+    source = SourceFile(PATH, "import torch\n\n\n" + text.replace("«", "").replace("»", ""))
+    span = Span(source.position(start + 15), source.position(end + 15))
+    diagnostic = Diagnostic("1", PATH, span, Severity.WARNING, Kind.BREAK, "GB0007", "", stack=(StackFrame(PATH, span.start.line, "g"),))
+    fix = move_out(diagnostic, FixContext({PATH: source}, {PATH: frozenset({5})}, {PATH: frozenset({6, 8})}))
+    assert fix is not None
+    assert source.apply(fix.edits[PATH]).text.partition("class A:\n")[2] == (
+        "    @torch.compile\n    def _g(self, x, k, n):\n        y = self.net(x)\n        return y + n\n\n"
+        "    def g(self, x, k=1):\n        n = read(k)\n        return self._g(x, k, n)\n"
+    )
 
 
 def test_a_name_that_is_taken_or_asked_for_its_mark() -> None:

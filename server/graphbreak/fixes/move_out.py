@@ -26,12 +26,14 @@ parameters and what the function returns. Statements beside it that have no oper
 When it is not safe: something happens a little earlier or later, and the function of the old name is no longer the compiled one (who asks
 it for that, or compiles it along, finds another); that changes behaviour. It is not offered where what stands between changes something
 in place, calls what may see or do the same things, or returns early; where a name has another value at the new place; where operations of
-the statement are in a graph; for methods, and for functions with `*args` or parameters by name or position only.
+the statement are in a graph; where it may change what is read between; for functions that are not decorated with the mark alone, and such
+with `*args` or parameters by name or position only.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.findings import Diagnostic, Fix, Safety
@@ -40,7 +42,7 @@ from ..core.places import node_span
 from ..core.source import Edit, Position, Span
 from . import regions
 from .disable_helper import is_plain_function
-from .edits import finished, indentation, line_after
+from .edits import finished, indentation
 from .model import FixContext
 from .names import identifiers, local_names, module_binders
 from .operations import is_cheap_call, is_pure
@@ -50,6 +52,11 @@ from .syntax import DEFINITIONS, Place, dotted, first_line, last_line
 
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Assert)
 _BINDS_UNSEEN = (*DEFINITIONS, ast.Match, ast.ExceptHandler, ast.Lambda, ast.NamedExpr)
+
+_READERS = frozenset(
+    {"print", "str", "repr", "format", "open", "id", "type", "hash", "tolist", "item", "dumps", "numpy", "isinstance", "exists", "join"}
+    | {"debug", "info", "warning", "warn", "error", "critical", "log", "cpu", "detach", "get", "keys", "values", "items", "sorted", "dict"}
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,17 @@ class _Cut:
     before: list[ast.stmt]
     moved: list[ast.stmt]
     behind: list[ast.stmt]
+
+    @property
+    def method(self) -> bool:
+        """Whether the function is one of a class."""
+        return self.function is not self.place.top
+
+    def call(self, bound: Sequence[str] = ()) -> str:
+        """The call of what is compiled, with what is passed beside the function's own parameters."""
+        given = [*_parameters(self), *bound]
+        head = f"{given.pop(0)}." if self.method else ""
+        return f"{head}{part_name(self.function.name)}({', '.join(given)})"
 
 
 def move_out(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
@@ -89,8 +107,9 @@ def _longer(cut: _Cut, diagnostic: Diagnostic, context: FixContext, step: int) -
 
 def _cut(place: Place, diagnostic: Diagnostic, context: FixContext) -> _Cut | None:
     """The function around a place, where it can be taken apart."""
-    function = place.top
-    if not isinstance(function, ast.FunctionDef) or place.functions != (function,) or only_mark(function) is None:
+    function = place.functions[0] if len(place.functions) == 1 else None
+    inner = place.top if isinstance(place.top, ast.FunctionDef) else place.chain[2] if isinstance(place.top, ast.ClassDef) else None
+    if not isinstance(function, ast.FunctionDef) or function is not inner or only_mark(function) is None:
         return None
     index = next((i for i, statement in enumerate(function.body) if statement in place.chain), None)
     if index is None or not is_plain_function(function) or not regions.is_marked(function, diagnostic.path, context):
@@ -105,13 +124,16 @@ def _is_separable(cut: _Cut, diagnostic: Diagnostic, context: FixContext) -> boo
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or not can_be_split(function):
         return False
     name = part_name(function.name)
-    if function.name.startswith("_") or name in identifiers(source.text) or function.name in loaded(function.body):
+    if function.name.startswith("_") or any(name in identifiers(other.text) for other in context.sources.values()):
+        return False
+    if cut.method and (not arguments.args or _parameters(cut)[0] in stored(function.body)):
         return False
     nodes = [node for statement in function.body for node in ast.walk(statement)]
     if any(isinstance(node, _BINDS_UNSEEN) for node in nodes) or regions.captures(diagnostic.path, cut.moved[0], context):
         return False
-    asked = any(isinstance(node, ast.Attribute) and dotted(node.value) == function.name for node in ast.walk(cut.place.module))
-    return not asked and bool(cut.behind) and has_own_lines(source, cut.moved[0]) and "#" not in _header(cut)
+    again = any(_last_name(node) == function.name for node in nodes)
+    asked = any(isinstance(node, ast.Attribute) and _last_name(node.value) == function.name for node in ast.walk(cut.place.module))
+    return not again and not asked and bool(cut.behind) and has_own_lines(source, cut.moved[0]) and "#" not in _header(cut)
 
 
 def _to_the_front(cut: _Cut) -> Fix | None:
@@ -122,10 +144,9 @@ def _to_the_front(cut: _Cut) -> Fix | None:
         return None
     if _jumps([*cut.before, *cut.moved]):
         return None
-    if not all(_leaves_alone(cut, statement, uses) for statement in cut.before):
+    if not all(_leaves_alone(cut, statement, uses) for statement in cut.before) or _changes(cut, uses & loaded(cut.before)):
         return None
-    call = f"{part_name(cut.function.name)}({', '.join([*_parameters(cut), *bound])})"
-    return _split(cut, bound, [_moved_lines(cut), f"return {call}"], "before")
+    return _split(cut, bound, [_moved_lines(cut), f"return {cut.call(bound)}"], "before")
 
 
 def _to_the_end(cut: _Cut) -> Fix | None:
@@ -139,10 +160,11 @@ def _to_the_end(cut: _Cut) -> Fix | None:
     kept = set(_parameters(cut)) - rebound
     if not uses <= kept | set(given) or uses & stored(cut.behind) or not all(_leaves_alone(cut, s, uses) for s in cut.behind[:-1]):
         return None
-    if not is_pure(last.value, is_cheap_call):
+    later = loaded(cut.behind[:-1]) | (set() if given else loaded([last]))
+    if not is_pure(last.value, is_cheap_call) or _changes(cut, uses & later):
         return None
     target = ", ".join(given) or next(name for name in ("result", "returned", "value_of_part") if name not in local)
-    call = f"{target} = {part_name(cut.function.name)}({', '.join(_parameters(cut))})"
+    call = f"{target} = {cut.call()}"
     return _split(cut, [], [call, _moved_lines(cut), f"return {target}"], "behind")
 
 
@@ -166,7 +188,9 @@ def _split(cut: _Cut, bound: list[str], body: list[str], where: str) -> Fix | No
     if doc and has_own_lines(source, doc[0]):
         lines.insert(0, lines_of(source, doc))
         edits.append(removed(cut.place, doc[0]))
-    edits.append(line_after(source, function, newline.join(["", "", _header(cut), *lines])))
+    last = last_line(function)
+    end = Position(last, len(source.line(last)))
+    edits.append(Edit(Span(end, end), newline.join(["", *([""] if cut.method else ["", ""]), _header(cut), *lines])))
     title = f"Do this {where} what is compiled of `{function.name}`"
     return finished(title, source, tuple(edits), Safety.CHANGES_BEHAVIOUR)
 
@@ -189,7 +213,8 @@ def _new_head(cut: _Cut, bound: list[str]) -> Edit:
     returns = f" -> {source.slice(node_span(source, function.returns))}" if function.returns is not None else ""
     start = Position(function.lineno - 1, 0)
     end = source.position(source.offset(start) + len(_header(cut)))
-    return Edit(Span(start, end), f"def {part_name(function.name)}({', '.join([*given, *bound])}){returns}:")
+    own = indentation(source.line(function.lineno - 1))
+    return Edit(Span(start, end), f"{own}def {part_name(function.name)}({', '.join([*given, *bound])}){returns}:")
 
 
 def _header(cut: _Cut) -> str:
@@ -234,5 +259,30 @@ def _is_of_others(cut: _Cut, call: ast.Call, uses: set[str]) -> bool:
     root = callee.partition(".")[0]
     local = local_names(cut.place.source, cut.function) or frozenset()
     named = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - {"torch"}
-    foreign = bool(root) and root not in local and bool(module_binders(cut.place.module, root))
+    layer = cut.method and root == _parameters(cut)[0]
+    foreign = layer or (bool(root) and root not in local and bool(module_binders(cut.place.module, root)))
     return foreign and not callee.endswith("_") and not named & uses
+
+
+def _changes(cut: _Cut, shared: set[str]) -> bool:
+    """Whether what moves may change something under names that the statements which it is moved past read too."""
+    for node in (node for statement in cut.moved for node in ast.walk(statement)):
+        if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load) and _names(node) & shared:
+            return True
+        if isinstance(node, ast.Call) and not is_cheap_call(node) and not _only_reads(node) and _names(node) & shared:
+            return True
+    return False
+
+
+def _only_reads(call: ast.Call) -> bool:
+    """Whether a call is known to leave what it is given as it is: it writes, converts or describes."""
+    name = getattr(call.func, "attr", None) or dotted(call.func)
+    return name in _READERS
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def _last_name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -15,7 +15,7 @@ from typing import Any
 from ..core.tracing import Finished, RunEnd, TimedOut, WorkerDied
 from ..sandbox.start import Sandboxed
 from ..worker import protocol
-from ..worker.protocol import Exited, Fork, Hello, Job, Kill, Message, Spare
+from ..worker.protocol import DeviceSeen, Exited, Fork, Hello, Job, Kill, Message, Spare
 from .connection import Tail, read_run
 from .kept import KeptJob
 
@@ -58,6 +58,8 @@ class Forks:
         """Whether a process is ready ahead of the next job."""
         self.used = time.monotonic()
         """When it last had a job."""
+        self._on_cuda: set[tuple[object, ...]] = set()
+        """The entries whose last job used CUDA."""
 
     @property
     def alive(self) -> bool:
@@ -105,7 +107,7 @@ class Forks:
         self._begin()
         try:
             await self._program.show(needed)
-            reader, writer, follow = await self._fork(number, output)
+            reader, writer, follow = await self._fork(number, job, output)
         except BaseException:
             del self._exits[number]
             self._leave_off()
@@ -120,7 +122,7 @@ class Forks:
         kept = False
         try:
             writer.write(protocol.pack(job))
-            end = await self._talk(reader, gone, timeout, on_message)
+            end = await self._talk(reader, gone, timeout, self._watching(job, on_message))
             if isinstance(end, WorkerDied) and not end.detail:
                 await asyncio.wait([gone], timeout=_LAST_WORDS_SECONDS)
                 status = gone.result() if gone.done() else protocol.CUT_OFF  # it may live on, unheard
@@ -167,11 +169,26 @@ class Forks:
             self._program.process.kill()
         del self._exits[number]
 
-    async def _fork(self, number: int, output: Tail) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Task[None]]:
+    def _watching(self, job: Job, on_message: Callable[[Message], None]) -> Callable[[Message], None]:
+        """Notes whether a job uses CUDA, for the next one of its entry."""
+        self._on_cuda.discard(_entry(job))
+
+        def hear(message: Message) -> None:
+            if isinstance(message, DeviceSeen) and message.used == "cuda":
+                self._on_cuda.add(_entry(job))
+            on_message(message)
+
+        return hear
+
+    async def _fork(self, number: int, job: Job, output: Tail) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Task[None]]:
         ours, theirs = socket.socketpair()
         read_end, write_end = os.pipe()
         try:
-            socket.send_fds(self._control, [protocol.pack(Fork(number))], [theirs.fileno(), write_end])
+            socket.send_fds(
+                self._control,
+                [protocol.pack(Fork(number, job.device != "cpu" and _entry(job) in self._on_cuda))],
+                [theirs.fileno(), write_end],
+            )
         except OSError as error:
             ours.close()
             os.close(read_end)
@@ -214,3 +231,7 @@ class Forks:
         for waiting in self._exits.values():
             if not waiting.done():
                 waiting.set_result(-signal.SIGKILL)
+
+
+def _entry(job: Job) -> tuple[object, ...]:
+    return job.path, job.function, tuple(job.tests), job.edited is None

@@ -25,6 +25,9 @@ from .protocol import DeviceSeen, Message
 
 CPU = torch.device("cpu")
 _LIBRARY = re.compile(r"[\\/](?:site|dist)-packages[\\/]|[\\/]lib[\\/]python3[^\\/]*[\\/]|^<frozen ")
+_LEAST_FREE = 2 << 30
+"""Bytes of a GPU's memory below which nothing is started there ahead of its use."""
+
 _MAKERS = ("empty.memory_format", "empty_strided", "tril_indices", "triu_indices")
 """The operations that make a tensor by a kernel of the device; all others that do call one of them."""
 
@@ -40,9 +43,36 @@ def cuda_is_there() -> bool:
     return torch.cuda.is_available()
 
 
-def cuda_is_in_use() -> bool:
-    """Whether this process has started CUDA."""
+def cuda_is_started() -> bool:
+    """Whether CUDA is started in this process, which then cannot be forked any more."""
     return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+
+
+def cuda_is_in_use() -> bool:
+    """Whether the program has something on CUDA, or had."""
+    return cuda_is_started() and (_made_ahead is None or _made_on_cuda() > _made_ahead)
+
+
+_made_ahead: int | None = None
+"""How many pieces of memory were taken on CUDA before there was a program, where CUDA was started for it."""
+
+
+def start_cuda() -> bool:
+    """Start CUDA for a program that is expected to use it: whether that worked. If not, the process is of no use to a program."""
+    global _made_ahead
+    try:
+        torch.empty(1, device="cuda")
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        _made_ahead = _made_on_cuda()
+        return int(torch.cuda.mem_get_info()[0]) > _LEAST_FREE
+    except Exception:
+        return False
+
+
+def _made_on_cuda() -> int:
+    return int(torch.cuda.memory_stats().get("allocation.all.allocated", 0))
 
 
 class _Asking:

@@ -71,7 +71,7 @@ class Keeping:
         """The calls that can be made again, once the program is over; `seconds` is how long Dynamo was at work."""
         if self._least <= 0 or seconds < self._least or sys.platform != "linux":
             return []
-        if threading.active_count() > 1 or devices.cuda_is_in_use():  # neither survives a fork
+        if threading.active_count() > 1 or devices.cuda_is_started():  # neither survives a fork
             return []
         return [call for call in self._calls.values() if call.versions == _versions(call.args, call.kwargs)]
 

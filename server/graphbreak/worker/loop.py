@@ -24,9 +24,9 @@ def run_parent(descriptor: int) -> NoReturn:
     control.send(protocol.pack(hello))
     if hello.error:
         os._exit(0)
-    from . import parent, warming
+    from . import devices, parent, warming
 
-    parent.Parent(control, do_job, warming.warm_up).serve()
+    parent.Parent(control, do_job, warming.warm_up, devices.start_cuda).serve()
     os._exit(0)
 
 

@@ -27,13 +27,21 @@ _MOST_FAILURES = 3
 
 class Parent:
     """It holds nothing but its children; each message on the control socket is one packet. `do_job` is what a job's process does with
-    its own socket, `warm_up` what a spare does first."""
+    its own socket, `warm_up` what a spare does first, and then `start_cuda` where the next job is expected to use it."""
 
-    def __init__(self, control: socket.socket, do_job: Callable[[int], NoReturn], warm_up: Callable[[], None], grown: bool = False) -> None:
-        self._control, self._do_job, self._warm_up, self._grown = control, do_job, warm_up, grown
+    def __init__(
+        self,
+        control: socket.socket,
+        do_job: Callable[[int], NoReturn],
+        warm_up: Callable[[], None],
+        start_cuda: Callable[[], bool],
+        grown: bool = False,
+    ) -> None:
+        self._control, self._do_job, self._warm_up, self._start_cuda, self._grown = control, do_job, warm_up, start_cuda, grown
         self._jobs: dict[int, int] = {}
         self._spare, self._line = 0, None  # type: tuple[int, socket.socket | None]
         self._ready, self._failures = False, 0
+        self._on_cuda, self._wants_cuda, self._cuda_works = False, False, True
         self._branches: set[int] = set()
         self._last = time.monotonic()
         self._wake, wake_end = os.pipe()
@@ -83,6 +91,7 @@ class Parent:
             return False
         message = protocol.unpack(data[protocol.HEADER.size :])
         if isinstance(message, Fork):
+            self._choose(message.cuda)
             self._start(message.job, *descriptors)
         elif isinstance(message, Kill) and message.job in self._jobs:
             processes.kill_group(self._jobs[message.job])
@@ -101,7 +110,7 @@ class Parent:
         if not loaded.left_out:
             preloading.current = preloading.Preloaded(loaded.units)
             preloading.current.hide()
-            Parent(control, self._do_job, self._warm_up, grown=True).serve()
+            Parent(control, self._do_job, self._warm_up, self._start_cuda, grown=True).serve()
         os._exit(0)
 
     # Jobs
@@ -157,6 +166,13 @@ class Parent:
 
     # The spare
 
+    def _choose(self, cuda: bool) -> None:
+        """A job comes: a spare on which CUDA is started is for those that use it alone, since it cannot be forked, nor go without. The next
+        job is taken for one like this."""
+        self._wants_cuda = cuda and self._cuda_works
+        if self._spare and self._on_cuda != self._wants_cuda:
+            self._drop_spare()
+
     def _until_spare(self) -> float | None:
         """How many seconds from now a spare is to be made; None while there is one, or nothing to make it with.
 
@@ -169,13 +185,16 @@ class Parent:
 
     def _make_spare(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._line = ours
+        self._line, self._on_cuda = ours, self._wants_cuda
         self._spare = self._fork(lambda: self._be_spare(theirs))
         theirs.close()
 
     def _be_spare(self, line: socket.socket) -> NoReturn:
         """Warm up, say so, and wait to be given the job's socket and the end for its output."""
         self._warm_up()
+        if self._on_cuda and not self._start_cuda():
+            line.send(b"")
+            os._exit(0)
         self._forget_exits()
         gc.collect()
         gc.freeze()
@@ -196,6 +215,8 @@ class Parent:
             self._failures = 0
             self._tell(Spare(True))
         else:
+            if self._on_cuda:  # the next one goes without
+                self._cuda_works = self._wants_cuda = False
             self._let_go_of_spare(failed=True)
 
     def _hand_over(self, channel: int, output: int) -> int:

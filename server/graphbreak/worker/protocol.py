@@ -379,9 +379,11 @@ class Focused:
 
 @dataclass(frozen=True)
 class Fork:
-    """To the prepared parent, with two descriptors beside it (the job's socket, the write end for its output): fork for a job."""
+    """To the prepared parent, with two descriptors beside it (the job's socket, the write end for its output): fork for a job,
+    which will use CUDA as far as is known."""
 
     job: int
+    cuda: bool = False
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,10 @@ SET_AROUND_CALLS = {
         "g = torch.compile(f)\ng.eval()\ny = g(x)  # once\n",
         f"g = torch.compile(f)\ng.eval()\nwith {SET}:\n    y = g(x)  # once\n",
     ),
+    "compiled in place": (
+        "net = Net()\nnet.compile(dynamic=True)\nnet(x)\n",
+        f"net = Net()\nnet.compile(dynamic=True)\nwith {SET}:\n    net(x)\n",
+    ),
     "over lines": (
         "g = torch.compile(f)\ng.eval()\nfor x in xs:\n\tg(\n\t\tx)\n",
         f"g = torch.compile(f)\ng.eval()\nfor x in xs:\n\twith {SET}:\n\t\tg(\n\t\t\tx)\n",
@@ -60,7 +64,10 @@ DECLINED = {
     "called in a test": "g = torch.compile(f)\ng.eval()\nif g(x):\n    pass\n",
     "two on a line": "g = torch.compile(f)\ng.eval()\ny = g(x); z = g(x)\n",
     "declared global": "g = torch.compile(f)\ndef run():\n    global g\n    g = None\ng(x)\n",
-    "no compile of torch's": "g = net.compile(f)\n",
+    "a class": "@torch.compile\nclass Net:\n    pass\n",
+    "a coroutine": "@torch.compile\nasync def g(x):\n    return x\n",
+    "no compile of torch's": "g = tools.net.compile(f)\n",
+    "never called": "net = Net()\nnet.compile()\nnet.eval()\n",
 }
 
 
@@ -80,7 +87,7 @@ def offered(text: str, others: dict[str, str] | None = None) -> tuple[SourceFile
 def mark_of(source: SourceFile) -> Span:
     tree = tree_of(source)
     assert tree is not None
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
     decorators = [d for function in functions for d in function.decorator_list if "compile" in ast.dump(d)]
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "compile"]
     return node_span(source, (decorators or calls)[0])

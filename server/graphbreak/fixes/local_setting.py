@@ -94,25 +94,44 @@ def set_at(source: SourceFile, span: Span, torch: str, setting: str, context: Fi
     patch = f"{torch}.{_PATCH}({setting})"
     outer = place.chain[-2]
     decorators = getattr(outer, "decorator_list", [])
+    if mark in decorators and not isinstance(outer, ast.FunctionDef):
+        raise Unmovable  # a class would become a function, and a coroutine runs later
     if mark in decorators:
         before = decorators[: decorators.index(mark)]
         if before and _is_patch(before[-1]):
             return (_extended(source, before[-1], setting),)
         line = span.start.line
         return (insertion(line, f"{indentation(source.line(line))}@{patch}{source.newline}"),)
-    if not isinstance(mark, ast.Call) or resolved(place, dotted(mark.func)) != "torch.compile":
+    if not isinstance(mark, ast.Call):
         raise Unmovable
     if isinstance(outer, ast.Call) and _is_patch(outer.func):
         return (_extended(source, outer.func, setting),)
-    if isinstance(outer, ast.Call) and outer.func is mark:
+    compiled = resolved(place, dotted(mark.func)) == "torch.compile"
+    if compiled and isinstance(outer, ast.Call) and outer.func is mark:
         return (Edit(span, f"{patch}({source.slice(span)})"),)
-    if not isinstance(outer, ast.Assign) or len(outer.targets) != 1 or not isinstance(outer.targets[0], ast.Name):
-        raise Unmovable
-    uses = list(_uses(place, outer.targets[0], context))
-    if all(isinstance(chain[-2], ast.Call) for chain in uses):
-        return (Edit(span, f"{patch}({source.slice(span)})"),)
+    uses = list(_uses(place, _bound_name(outer) if compiled else _compiled_name(mark), context))
     calls = [chain for chain in uses if isinstance(chain[-2], ast.Call)]
+    if compiled and len(calls) == len(uses):
+        return (Edit(span, f"{patch}({source.slice(span)})"),)
+    if not calls:
+        raise Unmovable
     return tuple(dict.fromkeys(edit for chain in calls for edit in _call_under(Place(source, chain), patch, setting)))
+
+
+def _bound_name(statement: ast.AST) -> str:
+    """The name that `net = torch.compile(...)` binds. Raises `Unmovable` for anything else."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
+        raise Unmovable
+    return targets[0].id
+
+
+def _compiled_name(mark: ast.Call) -> str:
+    """The name of what `net.compile()` compiles in place. Raises `Unmovable` for anything else."""
+    owner = mark.func.value if isinstance(mark.func, ast.Attribute) and mark.func.attr == "compile" else None
+    if not isinstance(owner, ast.Name):
+        raise Unmovable
+    return owner.id
 
 
 def _is_whole(mark: ast.expr) -> bool:
@@ -134,14 +153,17 @@ def _extended(source: SourceFile, patch: ast.AST, setting: str) -> Edit:
     return Edit(Span(end, end), f", {setting}")
 
 
-def _uses(place: Place, target: ast.Name, context: FixContext) -> Iterator[tuple[ast.AST, ...]]:
-    """Where a compiled callable is called, or asked for an attribute, as chains of nodes. Raises `Unmovable` where it goes elsewhere."""
+def _uses(place: Place, name: str, context: FixContext) -> Iterator[tuple[ast.AST, ...]]:
+    """Where a compiled callable is called, or asked for an attribute, as chains of nodes. Raises `Unmovable` where it goes elsewhere,
+    and where its name is bound more than once."""
     scope: ast.AST = place.function or place.module
-    if isinstance(place.inside[0], ast.ClassDef) or (scope is place.module and _is_known_elsewhere(place, target.id, context)):
+    if isinstance(place.inside[0], ast.ClassDef) or (scope is place.module and _is_known_elsewhere(place, name, context)):
         raise Unmovable
-    for chain in _chains(place.chain[: place.chain.index(scope) + 1], target.id):
+    bound = 0
+    for chain in _chains(place.chain[: place.chain.index(scope) + 1], name):
         node, outer = chain[-1], chain[-2]
-        if node is target:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not bound and isinstance(outer, ast.Assign):
+            bound += 1
             continue
         called = isinstance(outer, ast.Call) and outer.func is node
         if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or not (called or isinstance(outer, ast.Attribute)):

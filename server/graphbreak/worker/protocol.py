@@ -224,7 +224,6 @@ class FrameCompiled:
 @dataclass(frozen=True)
 class GraphSeen:
     """A graph was captured. `lines` are the places, over all stacks of its operations, as (file, line).
-
     `ops` are the first 5,000 operations: (name, file, line) of the innermost frame outside torch; `ASSERTED` begins that of an assertion.
     """
 
@@ -379,8 +378,7 @@ class Focused:
 
 @dataclass(frozen=True)
 class Fork:
-    """To the prepared parent, with two descriptors beside it (the job's socket, the write end for its output): fork for a job,
-    which will use CUDA as far as is known."""
+    """To the prepared parent, with two descriptors beside it (the job's socket, its output's write end): fork for a job, maybe of CUDA."""
 
     job: int
     cuda: bool = False

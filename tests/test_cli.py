@@ -216,7 +216,9 @@ def test_a_folder_is_searched_for_marked_files(check: Command) -> None:
     check.write("unmarked.py", RUN_ME)
     check.write("notes.txt", marked)
     check.write("binary.py", b"\xff\xfe torch.compile")
-    for folder in (".venv", ".hidden", "venv", "node_modules", "lib/site-packages", "build", "own"):
+    check.write(".git/HEAD", "ref: refs/heads/main\n")
+    check.write(".gitignore", "/generated/\n")
+    for folder in (".venv", ".hidden", "venv", "node_modules", "lib/site-packages", "build", "own", "generated"):
         check.write(f"{folder}/three.py", RUN_ME + marked)
     check.write("own/pyvenv.cfg", "home = /usr\n")
     status, result = check.json(".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphbreak.core.entries import Entry, EntryKind
-from graphbreak.core.inputs import PlannedRun, begun, plan_runs, runs_for, stages
+from graphbreak.core.inputs import PlannedRun, begun, in_order, plan_runs, runs_for, stages
 from graphbreak.core.marks import find_marks
 from graphbreak.core.source import SourceFile
 from graphbreak.worker.protocol import ExampleCall
@@ -63,6 +63,19 @@ def test_runs_go_on_at_once_as_far_as_each_knows_what_is_left_for_it() -> None:
     assert begun(found[1], [f, g]) == [], "the first entry showed what there was"
     assert [run.marks for run in begun(found[1], [f])] == [(g,)]
     assert begun(found[0], [f])[0].source == "project"
+
+
+def test_what_runs_together_begins_with_the_function_that_the_user_is_in() -> None:
+    text = "# graphbreak: f(1)\n" + F + G
+    source = SourceFile("/w/a.py", text)
+    marks = find_marks(source)
+    runs = plan_runs(source, marks, entries=[Entry("one.py", EntryKind.SCRIPT, "/w/a.py", ("one",))])
+    (stage,) = stages(runs)
+    f, g = marks.marks
+    planned = begun(stage, [])
+    assert [run.marks for run in planned] == [(f,), (g,)]
+    behind = g.span.start.line + 1
+    assert [in_order(planned, marks.marks, line) for line in (None, 0, f.line, behind, 99)] == [[0, 1], [0, 1], [0, 1], [1, 0], [1, 0]]
 
 
 @pytest.mark.parametrize(

@@ -119,3 +119,14 @@ async def test_a_fix_moves_with_the_text_and_goes_when_its_own_text_is_changed(e
 def _changes(action: types.CodeAction) -> list[types.TextDocumentEdit]:
     assert action.edit is not None
     return [change for change in action.edit.document_changes or [] if isinstance(change, types.TextDocumentEdit)]
+
+
+async def test_an_analysis_knows_where_the_user_is(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, BREAK)
+    await editor.shows(path, "3:4-3:12")
+    editor.insert(path, 3, 12, "  # again")
+    editor.save(path)
+    await editor.analysed(2)
+    assert [request.line for request in editor.analyser.requests] == [None, 3]

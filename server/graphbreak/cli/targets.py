@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..core.entries import Entry, EntryKind
+from ..tracer.walking import python_files
 
-_NOT_SEARCHED = frozenset({"node_modules", "__pycache__", "site-packages", "dist-packages", "build", "dist", "venv", "env"})
+_MADE = frozenset({"build", "dist", "venv", "env"})
 
 
 @dataclass(frozen=True)
@@ -51,12 +52,5 @@ def _with_test(entries: tuple[Entry, ...], path: str, absolute: str, test: str) 
 
 
 def _searched(folder: str) -> Iterator[str]:
-    for here, folders, files in os.walk(folder):
-        folders[:] = [
-            name for name in folders if not name.startswith(".") and name not in _NOT_SEARCHED and not _is_environment(here, name)
-        ]
-        yield from (os.path.join(here, name) for name in files if name.endswith(".py"))
-
-
-def _is_environment(here: str, name: str) -> bool:
-    return os.path.exists(os.path.join(here, name, "pyvenv.cfg"))
+    """The user's files below a folder, as the editor finds them, without what is made there."""
+    return (path for path in python_files(folder) if not _MADE.intersection(os.path.relpath(path, folder).split(os.sep)[:-1]))

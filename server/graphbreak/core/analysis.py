@@ -13,7 +13,7 @@ from .believing import believed
 from .denials import with_denials
 from .findings import Outcome, Report
 from .inferred import as_guessed, left_over, settled_job
-from .inputs import PlannedRun, begun, job_for, plan_guesses, request_runs, runs_for, stages
+from .inputs import PlannedRun, begun, in_order, job_for, plan_guesses, request_runs, runs_for, stages
 from .marks import Mark, find_marks
 from .parts import Part, combine, understand, with_further
 from .places import Sources
@@ -64,7 +64,9 @@ async def analyse(
     runs = request_runs(request, marks, settings.entries_of(path))
     for stage in stages(runs_for(request.only, runs) if request.only else runs):
         planned = begun(stage, shown)
-        found = await tracer.together([partial(run_planned, len(parts) + number, plan) for number, plan in enumerate(planned)])
+        order = in_order(planned, marks.marks, request.line)
+        works = [partial(run_planned, len(parts) + number, planned[number]) for number in order]
+        found = [part for _, part in sorted(zip(order, await tracer.together(works)), key=lambda pair: pair[0])]
         parts += found
         if marks.problem is not None and not all(_read_after_all(request, part.run) for part in found):
             return unreadable(request, marks)

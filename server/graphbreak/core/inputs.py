@@ -139,6 +139,14 @@ def begun(stage: Sequence[PlannedRun], shown: Sequence[Mark]) -> list[PlannedRun
     return found
 
 
+def in_order(stage: Sequence[PlannedRun], marks: Sequence[Mark], line: int | None) -> list[int]:
+    """The numbers of the runs of a stage in the order in which they are begun: first that of the function that a line (0-based) is in or
+    behind, then the others as they come."""
+    above = [mark for mark in marks if line is not None and mark.span.start.line <= line]
+    here = max(above, key=lambda mark: mark.span.start, default=None)
+    return sorted(range(len(stage)), key=lambda number: here is None or here not in stage[number].marks)
+
+
 def job_for(request: AnalysisRequest, planned: PlannedRun) -> Job:
     """What a worker is asked for a planned run of the request's file."""
     path, entry = request.source.path, planned.entry

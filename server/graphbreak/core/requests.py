@@ -72,6 +72,8 @@ class AnalysisRequest:
     """How to run the file, in place of the ways that its project names."""
     keep: bool = False
     """Edits are likely to follow: be ready to say of them soon what they break."""
+    line: int | None = field(default=None, compare=False)
+    """Where the user is, 0-based: of runs that need not wait for each other, that of the function there comes first."""
 
 
 class Analyser(Protocol):

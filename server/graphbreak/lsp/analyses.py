@@ -128,6 +128,7 @@ class Analyses:
             fresh=unmarked,
             only=only,
             keep=not session.workspace_trace.goes_on,
+            line=session.attention.line(source.path),
         )
 
     def _tell_lenses(self, path: str) -> None:

@@ -10,16 +10,23 @@ class Attention:
         self._last: dict[str, int] = {}
         self._count = 0
         self._here = ""
+        self._lines: dict[str, int] = {}
 
     def opened(self, path: str) -> None:
         """A document was opened. An editor opens many at once when it starts, so that the user is in none of them yet."""
         self._count += 1
         self._last[path] = self._count
 
-    def at(self, path: str) -> None:
-        """The user types, hovers, selects or saves in a document, or went to it."""
+    def at(self, path: str, line: int | None = None) -> None:
+        """The user types, hovers, selects or saves in a document, or went to it, at a line (0-based) where that is known."""
         self.opened(path)
         self._here = path
+        if line is not None:
+            self._lines[path] = line
+
+    def line(self, path: str) -> int | None:
+        """Where in a document something was last done."""
+        return self._lines.get(path)
 
     def is_at(self, path: str) -> bool:
         """Whether this is the document that the user is in."""

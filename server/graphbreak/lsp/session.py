@@ -108,7 +108,7 @@ class Session:
         for change in changes:
             step = self.documents.change(document, converter.from_change(document.source, change))
             self.results.edited(step, document.source)
-        self.attention.at(document.path)
+        self.attention.at(document.path, step.span.start.line if changes else None)
         self.trials.edited(document.path)
         document.version = version
         self.publisher.soon()
@@ -151,6 +151,7 @@ class Session:
 
     def looked_at(self, path: str, span: Span) -> None:
         """The user's attention is here: what belongs to it comes first."""
+        self.attention.at(path, span.start.line)
         self.runs.attend(path)
         self.trials.looked_at(path, span)
 

@@ -6,6 +6,7 @@ import pytest
 
 from graphbreak.core.findings import Diagnostic, Kind, Safety, Severity
 from graphbreak.core.source import SourceFile, Span
+from graphbreak.fixes.guard_bar import guard_bar
 from graphbreak.fixes.guard_output import guard_output
 from graphbreak.fixes.model import FixContext, Fixer
 from graphbreak.fixes.remove_output import remove_output
@@ -106,6 +107,22 @@ def test_progress_bars(name: str) -> None:
     imports, before, after = BARS[name]
     found = fixed(remove_output, f"{imports}\n\ndef f(x):\n    {before}\n        pass\n")
     assert found == (None if after is None else f"{imports}\n\ndef f(x):\n    {after}\n        pass\n")
+
+
+GUARDED_BARS = {
+    "bar": ("for y in «tqdm(x, desc='a')»:", "for y in x if torch.compiler.is_compiling() else tqdm(x, desc='a'):"),
+    "in a call": ("for y in enumerate(«tqdm(x)», 1):", "for y in enumerate(x if torch.compiler.is_compiling() else tqdm(x), 1):"),
+    "comprehension": ("if [y for y in «tqdm(x)»]:", "if [y for y in (x if torch.compiler.is_compiling() else tqdm(x))]:"),
+    "with a name": ("with «tqdm(x)» as bar:", None),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED_BARS)
+def test_progress_bars_in_eager_mode(name: str) -> None:
+    before, after = GUARDED_BARS[name]
+    head = "import torch\nfrom tqdm import tqdm\n\n\ndef f(x):\n    "
+    found = fixed(guard_bar, f"{head}{before}\n        pass\n")
+    assert found == (None if after is None else f"{head}{after}\n        pass\n")
 
 
 def test_a_helper_is_used_again() -> None:

@@ -34,6 +34,7 @@ from .eager_scope import eager_scope
 from .eager_statement import eager_statement
 from .frozen_loop import frozen_loop
 from .gathered_output import gathered_output
+from .guard_bar import guard_bar
 from .guard_output import guard_output
 from .hoisted_value import hoisted_value
 from .ignore import ignore
@@ -99,6 +100,7 @@ FIXERS = (
     Row("reorder output", gathered_output, _BROKEN),
     Row("reorder output", reorder_output, _BROKEN),
     Row("guard output", guard_output, _BROKEN),
+    Row("guard output", guard_bar, _BROKEN),
     Row("remove output", remove_output, _BROKEN),
     Row("copy", copied_value, _BROKEN),
     Row("hoist", hoisted_value, _BROKEN),

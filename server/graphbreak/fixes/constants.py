@@ -13,7 +13,7 @@ _CHANGING = (
     *("time.", "random.", "numpy.random.", "uuid.", "secrets.", "datetime.", "threading.", "subprocess.", "socket.", "copy.", "gc."),
     *("torch.rand", "torch.manual_seed", "torch.seed", "torch.empty", "torch.normal", "torch.bernoulli", "torch.multinomial"),
     *("torch.compiler.", "torch._dynamo.", "torch.is_grad_enabled", "torch.get_", "torch.cuda."),
-    *("logging.", "warnings.", "sys.", "tempfile.", "inspect."),
+    *("logging.", "warnings.", "sys.", "tempfile.", "inspect.", "tqdm."),
 )
 _CHANGING_BUILTINS = frozenset(
     {"open", "input", "print", "next", "iter", "id", "hash", "globals", "locals", "vars", "super", "eval", "exec", "setattr", "delattr"}

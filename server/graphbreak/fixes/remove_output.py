@@ -30,7 +30,7 @@ from .model import FixContext
 from .output import output_at
 from .regions import compiled_place
 from .statements import removed
-from .syntax import dotted
+from .syntax import Place, dotted
 
 _BARS = {"tqdm.tqdm": "", "tqdm.trange": "range", "tqdm.auto.tqdm": "", "tqdm.auto.trange": "range", "tqdm.std.tqdm": "", "track": ""}
 _BARS |= {"rich.progress.track": "", "tqdm.notebook.tqdm": "", "tqdm.rich.tqdm": ""}
@@ -48,6 +48,16 @@ def remove_output(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
 
 
 def _without_bar(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
+    found = bar_at(diagnostic, context)
+    if found is None:
+        return None
+    place, bar, text = found
+    edit = Edit(node_span(place.source, bar), text)
+    return finished("Remove the progress bar", place.source, (edit,), Safety.CHANGES_BEHAVIOUR)
+
+
+def bar_at(diagnostic: Diagnostic, context: FixContext) -> tuple[Place, ast.Call, str] | None:
+    """The progress bar that broke, and the text of what it goes over."""
     place = compiled_place(diagnostic, context)
     calls = [node for node in place.chain if isinstance(node, ast.Call)] if place is not None else []
     calls += [node.iter for node in place.chain[-1:] if isinstance(node, ast.For) and isinstance(node.iter, ast.Call)] if place else []
@@ -57,8 +67,7 @@ def _without_bar(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     source, builtin = place.source, _BARS[resolved(place, dotted(bar.func))]
     taken = bar.args if builtin else bar.args[:1]
     text = ", ".join(source.slice(node_span(source, arg)) for arg in taken)
-    edit = Edit(node_span(source, bar), f"{builtin}({text})" if builtin else text)
-    return finished("Remove the progress bar", source, (edit,), Safety.CHANGES_BEHAVIOUR)
+    return place, bar, f"{builtin}({text})" if builtin else text
 
 
 def _acts(node: ast.AST) -> bool:

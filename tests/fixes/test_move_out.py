@@ -70,6 +70,7 @@ LEFT = {
     "after an addition in place": "def f(x, k):\n    x += 1§\n    n = «read(k)»\n    return x + n§",
     "after a stored item": "def f(x, k):\n    x[0] = 1§\n    n = «read(k)»\n    return x + n§",
     "after a call that may see the same": "def f(x, k):\n    y = net(x, k)§\n    n = «read(k)»\n    return y + n§",
+    "after a helper that prints": "def f(x, k):\n    y = loud(x)§\n    n = «read(k)»\n    return y + n§\n\ndef loud(x):\n    print(1)",
     "after a call of what is given": "def f(x, g):\n    y = g(x)§\n    n = «read(1)»\n    return y + n§",
     "after an early return": "def f(x, k):\n    if k:\n        return x * 2§\n    n = «read(k)»\n    return x + n§",
     "bound only sometimes": "def f(x, k):\n    if k:\n        n = «read(k)»\n    return x + n§",

@@ -27,6 +27,8 @@ _NEVER_TRIED = "ignore"
 """The family of fixes that change comments only."""
 _BOUNDARIES = "disable"
 """The family of fixes that make a break an intended one, and so never remove one."""
+_IN_ORDER = "move out"
+"""The family of fixes that do something at another place, and must not change the order in which things are done."""
 
 
 @dataclass(frozen=True)
@@ -230,7 +232,7 @@ def _judged(
     """The verdict on a fix that the trace has nothing against."""
     if compared.values is False:
         return Trial(_failed(numbers, f"the outputs differ: {compared.reason}", False), request, after, change=change)
-    if compared.printed is False and fix.safety is Safety.SAFE:
+    if compared.printed is False and (fix.safety is Safety.SAFE or fix.family == _IN_ORDER):
         return Trial(_failed(numbers, compared.reason, True), request, after, change=change)
     intended = [found for found in change.made if found.kind is Kind.INTENDED]
     fewer = numbers[1] < numbers[0] or _recompiles(after) < _recompiles(before)

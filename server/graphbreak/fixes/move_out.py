@@ -43,6 +43,7 @@ from ..core.source import Edit, Position, Span
 from . import regions
 from .disable_helper import is_plain_function
 from .edits import finished, indentation
+from .effects import acts
 from .model import FixContext
 from .names import identifiers, local_names, module_binders
 from .operations import is_cheap_call, is_pure
@@ -261,7 +262,9 @@ def _is_of_others(cut: _Cut, call: ast.Call, uses: set[str]) -> bool:
     named = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - {"torch"}
     layer = cut.method and root == _parameters(cut)[0]
     foreign = layer or (bool(root) and root not in local and bool(module_binders(cut.place.module, root)))
-    return foreign and not callee.endswith("_") and not named & uses
+    helpers = [binder for binder in module_binders(cut.place.module, callee) if isinstance(binder, ast.FunctionDef)]
+    quiet = not any(acts(cut.place, node, frozenset()) for helper in helpers for node in ast.walk(helper))
+    return foreign and quiet and not callee.endswith("_") and not named & uses
 
 
 def _changes(cut: _Cut, shared: set[str]) -> bool:

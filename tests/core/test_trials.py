@@ -153,7 +153,7 @@ def test_a_graph_that_takes_two_sizes_for_equal_is_no_safe_fix(names: list[str],
     asserting = Graph(2, tuple(Operation(name, "", 0) for name in names))
     after = replace(after, functions=(replace(after.functions[0], graph_list=(*after.functions[0].graph_list, asserting)),))
     trial = tried(before, after, before.diagnostics[0], replace(FIX, safety=safety))
-    assert (trial.verdict.accepted, trial.helps) == (accepted, accepted)
+    assert (trial.verdict.accepted, trial.helps, trial.granting) == (accepted, accepted, not accepted)
     assert ("does not hold" in trial.verdict.reason) is not accepted
 
 
@@ -294,6 +294,28 @@ def test_fixing_all_goes_back_from_where_nothing_helps_any_more() -> None:
         request = AnalysisRequest(SourceFile(PATH, "a()\nb()\n"), "/work", ("/work",))
         work = FixAll(request, seen(request.source.text), asking.try_one, compare, Choice(safety))
         assert asyncio.run(work.run()).request.source.text == left
+
+
+def test_fixing_all_applies_what_takes_sizes_for_equal_only_where_behaviour_may_change() -> None:
+    def seen(text: str) -> Report:
+        fix = Fix("let it in", Safety.SAFE, {PATH: (Edit(Span.at(0, 0, 0, 3), "-"),)}, family="test", admits=True)
+        if "a()" in text:
+            return report(text, cause(text, "a()").with_fixes((fix,)), lines=())
+        whole = report(text, lines=())
+        graph = Graph(1, (Operation("assert Eq(u0, u1)", "", 0),))
+        return replace(whole, functions=(replace(whole.functions[0], graph_list=(graph,)),))
+
+    async def analyse(request: AnalysisRequest) -> Report:
+        return seen(request.source.text)
+
+    async def compare(job: Job) -> Compared:
+        return EQUAL
+
+    asking = Remembering(analyse, compare)
+    for safety, applied in ((Safety.SAFE, []), (Safety.CHANGES_BEHAVIOUR, [Safety.CHANGES_BEHAVIOUR])):
+        request = AnalysisRequest(SourceFile(PATH, "a()\n"), "/work", ("/work",))
+        state = asyncio.run(FixAll(request, seen("a()\n"), asking.try_one, compare, Choice(safety)).run())
+        assert [one.fix.safety for one in state.applied] == applied
 
 
 @st.composite

@@ -105,6 +105,7 @@ class FixAll:
         self._compare = compare
         self._choice = choice
         self._failed: dict[tuple[str, ...], tuple[int, int]] = {}
+        self._granting: set[tuple[str, ...]] = set()
         self._verdicts: dict[tuple[int, str, str], Verdict] = {}
         self.say: Callable[[str], None] = lambda title: None
         """Hears the title of each fix, or of several, before it is tried."""
@@ -154,10 +155,15 @@ class FixAll:
         for diagnostic, fix in self._candidates(state, level):
             trial = await self._trial(state, diagnostic, fix)
             self._verdicts[len(state.applied), diagnostic.id, fix.title] = trial.verdict
-            if trial.helps:
-                applied = Applied(diagnostic, replace(fix, verified=trial.verdict), self._original_line(state, diagnostic))
+            if trial.helps or (trial.granting and level is not Safety.SAFE):
+                safety = level if trial.granting else fix.safety
+                done = replace(fix, safety=safety, verified=replace(trial.verdict, accepted=True))
+                applied = Applied(diagnostic, done, self._original_line(state, diagnostic))
                 return State(trial.request, trial.after, (*state.applied, applied))
-            self._fail(state, diagnostic, fix)
+            if trial.granting:
+                self._granting.add(_key(state, diagnostic, fix))
+            else:
+                self._fail(state, diagnostic, fix)
         return None
 
     async def _trial(self, state: State, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic] = ()) -> Trial:
@@ -203,10 +209,12 @@ class FixAll:
         for safety in sorted({Safety.SAFE, level}, reverse=True):
             for diagnostic in found:
                 for fix in diagnostic.fixes:
-                    if fix.safety is safety and can_remove(diagnostic, fix) and self._is_open(state, diagnostic, fix):
+                    if fix.safety is safety and can_remove(diagnostic, fix) and self._is_open(state, diagnostic, fix, level):
                         yield diagnostic, fix
 
-    def _is_open(self, state: State, diagnostic: Diagnostic, fix: Fix) -> bool:
+    def _is_open(self, state: State, diagnostic: Diagnostic, fix: Fix, level: Safety) -> bool:
+        if level is Safety.SAFE and _key(state, diagnostic, fix) in self._granting:
+            return False
         attempts, steps = self._failed.get(_key(state, diagnostic, fix), (0, -1))
         return attempts == 0 or (attempts < _ATTEMPTS and steps != len(state.applied))
 

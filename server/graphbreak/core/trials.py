@@ -35,13 +35,15 @@ _IN_ORDER = "move out"
 class Trial:
     """What came of trying a fix. `after` is the report of the edited text, `request` the one that asked for it.
 
-    `helps` says that the break is gone and nothing is worse, though others may have come to light behind it.
+    `helps` says that the break is gone and nothing is worse, though others may have come to light behind it; `granting`, that this would
+    be so, but for what the graphs take for granted, see `assumed`: it is none that does the same as before.
     """
 
     verdict: Verdict
     request: AnalysisRequest
     after: Report
     helps: bool = False
+    granting: bool = False
     change: Change = field(default_factory=Change)
 
 
@@ -244,7 +246,8 @@ def _judged(
     asked = assumed(before, after) if fix.safety is Safety.SAFE else ""
     if asked:
         reason = f"compiled code would raise where `{asked}` does not hold"
-        return Trial(Verdict(*numbers, True, False, reason, f"{summary}, {reason}"), request, after, change=change)
+        verdict = Verdict(*numbers, True, False, reason, f"{summary}, {reason}", fewer)
+        return Trial(verdict, request, after, granting=True, change=change)
     reason = "" if fewer or intended else f"it only lays bare {_count(len(change.revealed), 'further break')} behind this one"
     verdict = Verdict(*numbers, True, not reason, reason, summary, fewer)
     return Trial(verdict, request, after, helps=not intended, change=change)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphbreak.core.findings import Diagnostic, Kind, Severity, StackFrame
-from graphbreak.core.source import SourceFile, Span
+from graphbreak.core.source import Position, SourceFile, Span
 from graphbreak.fixes.constant_result import constant_result
 from graphbreak.fixes.model import FixContext
 
@@ -13,15 +13,17 @@ PATH = "/w/net.py"
 HEAD = "import time\nimport os\nimport random\nimport torch\n\n\n"
 
 
-def title(text: str) -> str:
+def title(text: str, call: str = "helper()") -> str:
     """The title of the fix that is offered for a helper, in a module with a compiled caller; empty for none."""
-    text = f"{HEAD}{text}\n\n@torch.compile\ndef f(x):\n    return x * helper()\n"
+    text = f"{HEAD}{text}\n\n@torch.compile\ndef f(x):\n    return x * {call}\n"
     captured = frozenset(number for number, line in enumerate(text.splitlines()) if "§" in line)
     text = text.replace("§", "")
     start, end = text.index("«"), text.index("»") - 1
     source = SourceFile(PATH, text.replace("«", "").replace("»", ""))
     span = Span(source.position(start), source.position(end))
-    stack = (StackFrame(PATH, source.text.count("\n") - 1, "f"), StackFrame(PATH, span.start.line, "helper"))
+    line, column = source.text.count("\n") - 1, len("    return x * ")
+    caller = Span(Position(line, column), Position(line, column + len(call)))
+    stack = (StackFrame(PATH, line, "f", span=caller), StackFrame(PATH, span.start.line, "helper"))
     diagnostic = Diagnostic("1", PATH, span, Severity.WARNING, Kind.BREAK, "GB0007", "", stack=stack)
     fix = constant_result(diagnostic, FixContext({PATH: source}, captured={PATH: captured}))
     return fix.title if fix is not None else ""
@@ -62,3 +64,9 @@ def test_offered(text: str) -> None:
 )
 def test_declined(text: str) -> None:
     assert title(text) == ""
+
+
+def test_sizes_are_no_constants() -> None:
+    helper = "def helper(n):\n    return «lookup(n)»"
+    assert title(helper, "helper(3)")
+    assert title(helper, "helper(x.shape[0])") == ""

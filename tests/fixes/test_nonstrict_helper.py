@@ -27,7 +27,7 @@ def after(text: str, code: str = "GB0007") -> str:
     return source.apply(fix.edits[PATH]).text[len(HEAD) :].partition("\n    ")[0] if fix is not None else ""
 
 
-@pytest.mark.parametrize("body", ["return y * «lib.key(SIZES)»", "for i in range(2): y = y + «lib.key(i)»\n    return y"])
+@pytest.mark.parametrize("body", ["return y.sin() * «lib.key(SIZES)»", "for i in range(2): y = y.relu() + «lib.key(i)»\n    return y"])
 def test_offered(body: str) -> None:
     assert after(f"def helper(y):\n    {body}").startswith("@torch._dynamo.nonstrict_trace\ndef helper(y):")
 
@@ -35,17 +35,18 @@ def test_offered(body: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "def helper(y):\n    z = y + 1§\n    return z * «lib.key()»",
-        "def helper(y):\n    return net(y) * «lib.key()»",
-        "def helper(y):\n    print(y)\n    return y * «lib.key()»",
-        "def helper(y):\n    y.add_(«lib.key()»)\n    return y",
-        "def helper(y):\n    y += «lib.key()»\n    return y",
-        "def helper(y):\n    y[0] = «lib.key()»\n    return y",
+        "def helper(y):\n    z = y + 1§\n    return z.sin() * «lib.key()»",
+        "def helper(y):\n    return net(y.sin()) * «lib.key()»",
+        "def helper(y):\n    print(y)\n    return y.sin() * «lib.key()»",
+        "def helper(y):\n    y.add_(«lib.key()»)\n    return y.sin()",
+        "def helper(y):\n    y += «lib.key()»\n    return y.sin()",
+        "def helper(y):\n    y[0] = «lib.key()»\n    return y.sin()",
         "def helper(y):\n    return «lib.key()» + y.item()",
-        "def helper(y):\n    «lib.key()»",
+        "def helper(y):\n    y.sin() * «lib.key()»",
         "def helper():\n    return «lib.key()»",
-        "@lib.wrapped\ndef helper(y):\n    return y * «lib.key()»",
-        "class A:\n    def helper(self, y):\n        return y * «lib.key()»",
+        "def helper(n):\n    return «lib.key(n)»",
+        "@lib.wrapped\ndef helper(y):\n    return y.sin() * «lib.key()»",
+        "class A:\n    def helper(self, y):\n        return y.sin() * «lib.key()»",
     ],
 )
 def test_declined(text: str) -> None:

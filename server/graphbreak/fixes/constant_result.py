@@ -22,7 +22,7 @@ The helper runs where it did, so that what it reads may be set at any time befor
 When it is not safe: the helper no longer runs in compiled code. What it reads later (another variable, another file) is not seen until
 something else makes Dynamo compile again, and nothing guards it; that changes behaviour, which the title says. It is not offered for a
 helper that has operations in a graph, takes or makes tensors, gives nothing, writes or prints, or asks for what differs from call to call
-(clocks, random numbers, processes, counters).
+(clocks, random numbers, processes, counters), or is given what its caller read from a tensor.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ from .effects import acts
 from .imports import resolved
 from .model import FixContext
 from .names import local_names
-from .syntax import Place, dotted, first_line, own_nodes
+from .syntax import Place, dotted, first_line, locate, own_nodes
 from .values import Facts, facts_of
 
+_OF_TENSORS = frozenset({"shape", "size", "numel", "ndim", "dim", "item", "tolist", "stride"})
 _CACHES = frozenset({"lru_cache", "cache", "staticmethod"})
 
 
@@ -50,7 +51,11 @@ def constant_result(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     function = place.function if place is not None else None
     if place is None or not isinstance(function, ast.FunctionDef) or regions.is_branch(diagnostic):
         return None
-    if not is_inner_helper(place, function, diagnostic, context) or not _gives_a_constant(place, function):
+    if (
+        not is_inner_helper(place, function, diagnostic, context)
+        or not _gives_a_constant(place, function)
+        or _is_given_sizes(function, diagnostic, context)
+    ):
         return None
     torch = torch_name(place.source, first_line(place.top))
     if torch is None:
@@ -86,6 +91,14 @@ def _gives_a_constant(place: Place, function: ast.FunctionDef) -> bool:
         return False
     local = local_names(place.source, function) or frozenset()
     return not any(acts(place, node, local) or _makes_tensors(place, node) for node in nodes)
+
+
+def _is_given_sizes(function: ast.FunctionDef, diagnostic: Diagnostic, context: FixContext) -> bool:
+    """Whether a call on the way to the break passes the function what it read from a tensor: that is no constant of the program."""
+    places = [locate(context.sources[f.path], f.span) for f in diagnostic.stack if f.span is not None and f.path in context.sources]
+    calls = [node for place in places if place is not None for node in ast.walk(place.node) if isinstance(node, ast.Call)]
+    passed = [part for call in calls if _last(call) == function.name for argument in call.args for part in ast.walk(argument)]
+    return any(isinstance(part, ast.Attribute) and part.attr in _OF_TENSORS for part in passed)
 
 
 def _makes_tensors(place: Place, node: ast.AST) -> bool:

@@ -37,7 +37,8 @@ from .edits import finished, insertion, torch_name
 from .effects import acts
 from .model import FixContext
 from .names import is_builtin, local_names, module_binders
-from .syntax import DEFINITIONS, Place, first_line, own_nodes
+from .syntax import DEFINITIONS, Place, dotted, first_line, own_nodes
+from .values import Facts, facts_of
 
 _ON_DATA = frozenset({"GB0124", "GB0170", "GB0033", "GB0034", "GB0035", "GB0036"})
 _ASKS_FOR_DATA = frozenset(
@@ -66,11 +67,16 @@ def nonstrict_helper(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
 def _is_pure(place: Place, function: ast.FunctionDef, context: FixContext) -> bool:
     """Whether a helper computes what it gives from what it is given, functions and constants, and has no operation in a graph."""
     local = local_names(place.source, function)
-    if local is None or not function.args.args or regions.captures(place.source.path, function, context):
+    if local is None or not _takes_a_tensor(function) or regions.captures(place.source.path, function, context):
         return False
     nodes = list(own_nodes(function))
     gives = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
     return gives and not any(acts(place, node, local) or _is_unsuited(place, node, local) for node in nodes)
+
+
+def _takes_a_tensor(function: ast.FunctionDef) -> bool:
+    annotated = [dotted(node.annotation) for node in function.args.args if node.annotation is not None]
+    return bool(facts_of(function, Facts()).tensors) or any(name.rpartition(".")[2] == "Tensor" for name in annotated)
 
 
 def _is_unsuited(place: Place, node: ast.AST, local: frozenset[str]) -> bool:

@@ -11,17 +11,17 @@ Before:
 After:
 
     @torch.compiler.disable
-    def _print(step, value):
+    def _print_numbers(step, value):
         print(f"step {step}: mean {value.item():.3f}")
 
 
-    torch._dynamo.config.reorderable_logging_functions.add(_print)
+    torch._dynamo.config.reorderable_logging_functions.add(_print_numbers)
 
 
     @torch.compile
     def f(x, step):
         y = x * 2
-        _print(step, y.mean())
+        _print_numbers(step, y.mean())
         return y + 1
 
 The new function is not compiled itself, and being registered it makes no break. A number that a statement before reads for the text
@@ -38,6 +38,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.parsing import parse_expression
@@ -48,7 +49,7 @@ from .extraction import Unmovable
 from .fields import fields
 from .imports import is_local
 from .model import FixContext
-from .names import fresh, identifiers, numbered
+from .names import identifiers, numbered
 from .operations import COUNTED, REDUCED, operation
 from .output import Output, written_by
 from .regions import compiled_place, is_entry
@@ -205,11 +206,23 @@ def _through_helper(output: Output, holes: list[_Hole], torch: str) -> tuple[Edi
     parameters = _parameters(holes, identifiers(_blanked(text, [(hole.start - start, hole.end - start) for hole in holes])))
     for hole in sorted(holes, key=lambda hole: hole.start, reverse=True):
         text = text[: hole.start - start] + hole.text.format(parameters[hole.passed]) + text[hole.end - start :]
-    name = fresh(source, "_" + output.callee.rpartition(".")[2].strip("_"))
+    name = _name(output)
     newline = source.newline
     head = f"@{torch}.compiler.disable{newline}def {name}({', '.join(parameters.values())}):{newline}{indent_unit(top, source)}{text}"
     setting = f"{torch}._dynamo.config.reorderable_logging_functions.add({name})"
     return (definition_above(source, top, head + newline * 3 + setting), Edit(span, f"{name}({', '.join(parameters)})"))
+
+
+def _name(output: Output) -> str:
+    """A new name. Two statements of one file get two, so that the fixes for both can be made together."""
+    method = output.callee.rpartition(".")[2]
+    calls = (
+        node for node in ast.walk(output.place.module) if isinstance(node, ast.Call) and dotted(node.func).rpartition(".")[2] == method
+    )
+    earlier = sum((node.lineno, node.col_offset) < (output.call.lineno, output.call.col_offset) for node in calls)
+    used = identifiers(output.place.source.text)
+    free = (name for name in numbered(f"_{method.strip('_')}_numbers") if name not in used)
+    return next(islice(free, earlier, None))
 
 
 def _parameters(holes: list[_Hole], kept: frozenset[str]) -> dict[str, str]:

@@ -32,7 +32,20 @@ _NUMBERS = (
     "({a} > {c}).sum().item()",
     "{a}[0, 1].item()",
 )
-_MASKED = ("{a}[{a} > {c}] = 0", "{t} = {a}.masked_fill({a} > {c}, 0.0)", "{t} = {a} + {a}[{a} > {c}].sum()", "{a}[{a}.sum(1) > {c}] = 1")
+_MASKED = (
+    "{a}[{a} > {c}] = 0",
+    "{t} = {a}.masked_fill({a} > {c}, 0.0)",
+    "{t} = {a} + {a}[{a} > {c}].sum()",
+    "{a}[{a}.sum(1) > {c}] = 1",
+    "{a}[{a} > {c}] = {b}[{a} > {c}] * 2",
+    "{a}[{a} > {c}] += 1",
+    "{t} = {a} / (torch.nonzero({a} > {c}).shape[0] + 1)",
+    "{a}[torch.where({a} > {c})] = 0.5",
+    "{a}[{b}.argmax() % 3] = 0",
+    "{t} = {a} + {b}[{a}.argmax() % 3]",
+    "{t} = {a} * torch.tensor({b}.shape).prod().item()",
+    "{t} = {a} + random.random()",
+)
 _CONSTANTS = ("-1", "0", "0.5", "1", "0.1", "2")
 FRESH = ("x", "y")
 
@@ -198,7 +211,16 @@ class Writer:
         return [f"{name} = {name} * 1", f"if {self._test()}:", f"    {name}[{name} > {self.random.choice(_CONSTANTS)}] = 0.5"]
 
     def _print(self, depth: int) -> list[str]:
-        return [self.random.choice(('print("mid")', f"print({self._name()}.shape)", f'print("sum", {self._name()}.sum())'))]
+        return [
+            self.random.choice(
+                (
+                    'print("mid")',
+                    f"print({self._name()}.shape)",
+                    f'print("sum", {self._name()}.sum())',
+                    f'print(f"mean {{{self._name()}.mean().item():.2f}}", {self._name()}.sum().item())',
+                )
+            )
+        ]
 
     def _mask(self, depth: int) -> list[str]:
         own = [name for name in self.names if "." not in name]
@@ -243,7 +265,7 @@ class Writer:
 def module_of(programs: list[Program]) -> str:
     """One file with all programs and a call of each: inputs are drawn by the seed of its number."""
     calls = "\n".join(f"call({program.entry}, {program.number})" for program in programs)
-    return f"import torch\n\n\n{INPUTS}\n\n" + "\n\n".join(program.text for program in programs) + f"\n\n{calls}\n"
+    return f"import random\nimport torch\n\n\n{INPUTS}\n\n" + "\n\n".join(program.text for program in programs) + f"\n\n{calls}\n"
 
 
 INPUTS = '''\

@@ -113,7 +113,9 @@ async def fixed(engine: Engine, group: str, name: str, entry: Path, timeout: flo
 
 def _lost(first: State, last: State) -> int:
     changes = {path: edits_between(old, new) for path, (old, new) in changed_texts(first, last).items()}
-    return max(lost_operations(first.report, last.report, changes), 0)
+    applied = {one.fix.title for one in last.applied}
+    offered = (fix for found in first.report.diagnostics for fix in found.fixes if fix.title in applied)
+    return max(lost_operations(first.report, last.report, changes, (place for fix in offered for place in fix.freed)), 0)
 
 
 async def _same(engine: Engine, request: AnalysisRequest, report: Report, last: State) -> bool | None:

@@ -38,6 +38,9 @@ f(torch.ones(3))
 """
 CLEAN = "import torch\n\n\n@torch.compile\ndef f(x):\n    return x * {number}\n\n\nf(torch.ones(3))\n"
 TIMEOUT = 4.0
+_ENDS = frozenset({"idle", "failed"})
+"""The states in which no trace goes on."""
+
 EVERY = 10
 """Each so many programs there is a hostile one, and as often it is looked at what the server takes."""
 
@@ -142,19 +145,28 @@ class Soaker:
             (self.workspace / name).write_text(content)
         self.editor.change(self.path, self._version, {"text": text})
         self.editor.save(self.path)
-        self._wait(before, TIMEOUT + 60)
+        report = self._report(before)
         for name in hostile.files if hostile else {}:
             (self.workspace / name).unlink()
-        report = self.editor.ask("graphbreak/report", uri=self.path.as_uri())["result"]["reports"][0]
         self.soak.ends[", ".join(sorted({row["outcome"] for row in report["functions"]}))] += 1
         shown = [found["code"] for found in report["diagnostics"]]
         if hostile is None and (shown != (["GB0059"] if number % 2 else []) or report["version"] != self._version):
             self.soak.wrong.append(f"{number}: {shown}, version {report['version']} and not {self._version}, {report['functions']}")
 
+    def _report(self, before: int) -> dict[str, Any]:
+        """The report on what was saved last. What ends first may be a trace that the save ended: one was begun when a file of the last
+        program went away."""
+        while True:
+            self._wait(before, TIMEOUT + 60)
+            before = next(index for index, state in enumerate(self._states) if index >= before and state in _ENDS) + 1
+            report: dict[str, Any] = self.editor.ask("graphbreak/report", uri=self.path.as_uri())["result"]["reports"][0]
+            if report["version"] == self._version:
+                return report
+
     def _wait(self, before: int, seconds: float) -> None:
         """Hover again and again until the trace has ended."""
         end = time.monotonic() + seconds
-        while not {"idle", "failed"} & set(self._states[before:]):
+        while not _ENDS & set(self._states[before:]):
             asked = time.monotonic()
             assert asked < end, "the trace does not end"
             self.editor.hover(self.path, 6, 5)

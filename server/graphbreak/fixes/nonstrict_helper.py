@@ -31,6 +31,7 @@ import ast
 from dataclasses import replace
 
 from ..core.findings import Diagnostic, Fix, Safety
+from ..core.parsing import literal
 from . import regions
 from .disable_helper import is_plain_function
 from .edits import finished, insertion, torch_name
@@ -99,7 +100,7 @@ def _is_constant(place: Place, name: str) -> bool:
 
 def _is_literal(node: ast.expr) -> bool:
     try:
-        ast.literal_eval(node)
+        literal(ast.unparse(node))
     except (ValueError, TypeError, SyntaxError):
         return False
     return True

@@ -143,6 +143,37 @@ def test_dynamo_compiles_without_measuring(loop: asyncio.AbstractEventLoop, pare
         assert ran.output == "0.0 None\n"
 
 
+COPIES = """\
+import copy
+import torch._dynamo.bytecode_transformation as transformation, torch._dynamo.resume_execution as resuming
+
+def f(x):
+    for i in range(3):
+        try:
+            x = [x, i][0] if i else (1, "two", 3.0)
+        except ValueError:
+            break
+    return x
+
+def told(all):
+    place = {id(one): number for number, one in enumerate(all)} | {id(None): None}
+    entries = [one.exn_tab_entry for one in all]
+    ends = [[place[id(end)] for end in (one.start, one.end, one.target)] + [one.depth, one.lasti] for one in entries if one]
+    return ends, [(one.opcode, one.opname, one.arg, one.argval, one.offset, one.starts_line, place[id(one.target)]) for one in all]
+
+real = transformation.cleaned_instructions(f.__code__)
+ours, plain = resuming.copy.deepcopy(real), copy.deepcopy(real)
+outside = resuming.copy.deepcopy([one for one in real if one.target])
+others = resuming.copy.deepcopy([1, [2]])
+print(told(ours) == told(plain), ours[0] is real[0], resuming.copy.deepcopy is copy.deepcopy, others, bool(outside))
+"""
+
+
+def test_dynamo_copies_instructions_as_it_would(loop: asyncio.AbstractEventLoop, parent: PreparedParent, tmp_path: Path) -> None:
+    ran, _ = loop.run_until_complete(spared(parent, Job(str(tmp_path / "main.py"), COPIES, str(tmp_path))))
+    assert ran.output == "True False False [1, [2]] True\n"
+
+
 def test_the_spare_goes_with_its_parent(tmp_path: Path) -> None:
     harness = Harness()
     assert_print_example(harness.write_and_analyse(tmp_path / "main.py", PRINT))

@@ -49,7 +49,7 @@ from .names import identifiers, local_names, module_binders
 from .operations import is_cheap_call, is_pure
 from .splitting import can_be_split, certainly, lines_of, loaded, only_mark, stored
 from .statements import has_own_lines, removed
-from .syntax import DEFINITIONS, Place, dotted, first_line, last_line
+from .syntax import DEFINITIONS, Place, dotted, first_line, last_line, walk
 
 _JUMPS = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Assert)
 _BINDS_UNSEEN = (*DEFINITIONS, ast.Match, ast.ExceptHandler, ast.Lambda, ast.NamedExpr)
@@ -129,11 +129,11 @@ def _is_separable(cut: _Cut, diagnostic: Diagnostic, context: FixContext) -> boo
         return False
     if cut.method and (not arguments.args or _parameters(cut)[0] in stored(function.body)):
         return False
-    nodes = [node for statement in function.body for node in ast.walk(statement)]
+    nodes = [node for statement in function.body for node in walk(statement)]
     if any(isinstance(node, _BINDS_UNSEEN) for node in nodes) or regions.captures(diagnostic.path, cut.moved[0], context):
         return False
     again = any(_last_name(node) == function.name for node in nodes)
-    asked = any(isinstance(node, ast.Attribute) and _last_name(node.value) == function.name for node in ast.walk(cut.place.module))
+    asked = any(isinstance(node, ast.Attribute) and _last_name(node.value) == function.name for node in walk(cut.place.module))
     return not again and not asked and bool(cut.behind) and has_own_lines(source, cut.moved[0]) and "#" not in _header(cut)
 
 
@@ -235,7 +235,7 @@ def _parameters(cut: _Cut) -> list[str]:
 
 
 def _jumps(statements: list[ast.stmt]) -> bool:
-    return any(isinstance(node, _JUMPS) for statement in statements for node in ast.walk(statement))
+    return any(isinstance(node, _JUMPS) for statement in statements for node in walk(statement))
 
 
 def _elements(value: ast.expr) -> list[ast.expr]:
@@ -244,7 +244,7 @@ def _elements(value: ast.expr) -> list[ast.expr]:
 
 def _leaves_alone(cut: _Cut, statement: ast.stmt, uses: set[str]) -> bool:
     """Whether a statement changes nothing that the moved one may see, and sees nothing that that one may change."""
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, (ast.AugAssign, ast.With, ast.AsyncWith, ast.Try, ast.Delete)):
             return False
         if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
@@ -259,17 +259,17 @@ def _is_of_others(cut: _Cut, call: ast.Call, uses: set[str]) -> bool:
     callee = dotted(call.func)
     root = callee.partition(".")[0]
     local = local_names(cut.place.source, cut.function) or frozenset()
-    named = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)} - {"torch"}
+    named = {node.id for node in walk(call) if isinstance(node, ast.Name)} - {"torch"}
     layer = cut.method and root == _parameters(cut)[0]
     foreign = layer or (bool(root) and root not in local and bool(module_binders(cut.place.module, root)))
     helpers = [binder for binder in module_binders(cut.place.module, callee) if isinstance(binder, ast.FunctionDef)]
-    quiet = not any(acts(cut.place, node, frozenset()) for helper in helpers for node in ast.walk(helper))
+    quiet = not any(acts(cut.place, node, frozenset()) for helper in helpers for node in walk(helper))
     return foreign and quiet and not callee.endswith("_") and not named & uses
 
 
 def _changes(cut: _Cut, shared: set[str]) -> bool:
     """Whether what moves may change something under names that the statements which it is moved past read too."""
-    for node in (node for statement in cut.moved for node in ast.walk(statement)):
+    for node in (node for statement in cut.moved for node in walk(statement)):
         if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load) and _names(node) & shared:
             return True
         if isinstance(node, ast.Call) and not is_cheap_call(node) and not _only_reads(node) and _names(node) & shared:
@@ -284,7 +284,7 @@ def _only_reads(call: ast.Call) -> bool:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return {part.id for part in walk(node) if isinstance(part, ast.Name)}
 
 
 def _last_name(node: ast.AST) -> str:

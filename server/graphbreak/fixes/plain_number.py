@@ -34,7 +34,7 @@ from .imports import resolved
 from .model import FixContext
 from .names import module_binders
 from .regions import compiled_place
-from .syntax import Place, dotted, first_line, own_nodes
+from .syntax import Place, dotted, first_line, own_nodes, walk
 
 _EXACT = {"numpy.lcm": "lcm", "numpy.gcd": "gcd"}
 _ROUNDED = {f"numpy.{name}": name for name in ("sqrt", "log", "log2", "log10", "exp", "prod", "sin", "cos", "tan", "hypot", "power")}
@@ -63,8 +63,8 @@ def plain_number(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
 def _arithmetic(place: Place, calls: list[ast.Call]) -> Iterator[tuple[str, Span]]:
     """What the function computes, without calls, from the names that are assigned what the calls give."""
     assert place.function is not None
-    inside = {id(node) for call in calls for node in ast.walk(call)}
-    helpers = {top.name for top in place.module.body if isinstance(top, ast.FunctionDef) and any(id(n) in inside for n in ast.walk(top))}
+    inside = {id(node) for call in calls for node in walk(call)}
+    helpers = {top.name for top in place.module.body if isinstance(top, ast.FunctionDef) and any(id(n) in inside for n in walk(top))}
     nodes = list(own_nodes(place.function))
     given = [node for node in nodes if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)]
     numbers = [node for node in given if id(node.value) in inside or dotted(getattr(node.value, "func", node)) in helpers]
@@ -73,14 +73,14 @@ def _arithmetic(place: Place, calls: list[ast.Call]) -> Iterator[tuple[str, Span
         value = getattr(statement, "test", None) or getattr(statement, "value", None)
         if not isinstance(statement, ast.stmt) or not isinstance(value, ast.expr):
             continue
-        parts = list(ast.walk(value))
+        parts = list(walk(value))
         if not any(isinstance(part, ast.Call) for part in parts) and names & {part.id for part in parts if isinstance(part, ast.Name)}:
             yield place.source.path, node_span(place.source, value)
 
 
 def _calls(place: Place, node: ast.AST, depth: int) -> Iterator[ast.Call]:
     """The calls in a node, in what its names are assigned in the function, and in the functions of the module that it calls."""
-    parts = [node, *ast.walk(node)]
+    parts = [node, *walk(node)]
     yield from (part for part in parts if isinstance(part, ast.Call))
     if depth >= _FURTHEST or place.function is None:
         return
@@ -100,11 +100,11 @@ def _named(place: Place, call: ast.Call) -> str:
 
 def _top_line(place: Place, call: ast.Call) -> int:
     """The line of the module's statement that a call stands in."""
-    return next(first_line(top) for top in place.module.body if any(node is call for node in ast.walk(top)))
+    return next(first_line(top) for top in place.module.body if any(node is call for node in walk(top)))
 
 
 def _is_of_numbers(call: ast.Call) -> bool:
     """Whether nothing about the operands says that they are arrays or tensors."""
     plain = (ast.Name, ast.Attribute, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Load, ast.operator, ast.unaryop)
-    plain_all = all(isinstance(part, (*plain, ast.List, ast.Tuple)) for argument in call.args for part in ast.walk(argument))
+    plain_all = all(isinstance(part, (*plain, ast.List, ast.Tuple)) for argument in call.args for part in walk(argument))
     return bool(call.args) and not call.keywords and plain_all

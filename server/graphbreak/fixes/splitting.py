@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 
 from ..core.source import Position, SourceFile, Span
-from .syntax import dotted, first_line, last_line
+from .syntax import dotted, first_line, last_line, walk
 
 _UNMOVABLE = (ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom)
 _ABOUT_SCOPES = frozenset({"locals", "vars", "eval", "exec", "super", "dir"})
@@ -15,7 +15,7 @@ _COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.Async
 
 def can_be_split(function: ast.FunctionDef) -> bool:
     """Whether nothing in a function asks for its own names, binds others than its own, or takes a name away."""
-    nodes = [node for statement in function.body for node in ast.walk(statement)]
+    nodes = [node for statement in function.body for node in walk(statement)]
     return not any(isinstance(node, _UNMOVABLE) or (isinstance(node, ast.Name) and node.id in _ABOUT_SCOPES) for node in nodes)
 
 
@@ -36,13 +36,13 @@ def lines_of(source: SourceFile, statements: Sequence[ast.stmt]) -> str:
 
 def stored(statements: Iterable[ast.stmt]) -> set[str]:
     """The names that statements may bind."""
-    return {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return {n.id for s in statements for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def loaded(statements: Sequence[ast.stmt]) -> set[str]:
     """The names that statements may read."""
-    read = {n.id for s in statements for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return read | {n.target.id for s in statements for n in ast.walk(s) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    read = {n.id for s in statements for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return read | {n.target.id for s in statements for n in walk(s) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
 
 
 def certainly(statements: Sequence[ast.stmt]) -> set[str]:

@@ -6,7 +6,8 @@ All spans here are in code points, as everywhere in the server; `ast` itself cou
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -81,6 +82,7 @@ class Place:
         return any(isinstance(node, _BLOCKS) for node in self.inside)
 
 
+@functools.lru_cache(maxsize=8)
 def locate(source: SourceFile, span: Span) -> Place | None:
     """The place of a span. A span of a whole line, as PyTorch without columns gives it, is the expression its statement computes."""
     module = tree_of(source)
@@ -109,10 +111,27 @@ def last_line(node: ast.AST) -> int:
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
     """The nodes under a function, those of functions and classes inside it left out."""
+    return iter(_kept(function, "_graphbreak_own", lambda: tuple(_own_nodes(function))))
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(function):
         yield child
         if not isinstance(child, (*DEFINITIONS, ast.Lambda)):
-            yield from own_nodes(child)
+            yield from _own_nodes(child)
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """What `ast.walk` gives, in its order."""
+    return iter(_kept(node, "_graphbreak_all", lambda: tuple(ast.walk(node))))
+
+
+def _kept(node: ast.AST, name: str, made: Callable[[], tuple[ast.AST, ...]]) -> tuple[ast.AST, ...]:
+    """What was found once under a node, kept with it: each of very many breaks in a function asks for it again."""
+    found: tuple[ast.AST, ...] | None = node.__dict__.get(name)
+    if found is None:
+        found = node.__dict__[name] = made()
+    return found
 
 
 def dotted(node: ast.AST) -> str:
@@ -144,7 +163,7 @@ def _child_covering(source: SourceFile, node: ast.AST, span: Span) -> ast.AST | 
 
 def _statement_at(source: SourceFile, module: ast.Module, start: Position) -> ast.stmt | None:
     """The statement that begins at a place, if no other one follows it on its line."""
-    line = [node for node in ast.walk(module) if isinstance(node, ast.stmt) and node.lineno - 1 == start.line]
+    line = [node for node in walk(module) if isinstance(node, ast.stmt) and node.lineno - 1 == start.line]
     found = next((node for node in line if node_span(source, node).start == start), None)
     if found is None or any(node not in ast.walk(found) for node in line):
         return None

@@ -5,9 +5,9 @@ What is done with it is elsewhere: `compiling` wraps `torch.compile`, `listening
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
+import copy
 import functools
-import glob
 import importlib
 import itertools
 import json
@@ -90,31 +90,31 @@ def leave_measuring_out() -> None:
             setattr(owner, name, lambda *args, value=value, **options: value)
 
 
+def clone_instructions_cheaply() -> None:
+    """Have Dynamo copy instructions for what follows a break as it does elsewhere: `copy.deepcopy` asks for the `id` of all that it comes
+    by, ten million times for a hundred breaks, and each time those are told who hear of what a program does."""
+    from torch._dynamo import bytecode_transformation, resume_execution, symbolic_convert
+
+    clone, kind = (getattr(bytecode_transformation, name, None) for name in ("_clone_instructions", "Instruction"))
+
+    def deepcopy(value: Any, *memo: Any) -> Any:
+        if type(value) is list and value and all(type(one) is kind for one in value):
+            with contextlib.suppress(KeyError):  # a jump out of the list
+                return clone(value)  # type: ignore[misc]
+        return copy.deepcopy(value, *memo)
+
+    for owner in (vars(resume_execution), vars(symbolic_convert)):
+        if callable(clone) and kind is not None and owner.get("copy") is copy:
+            owner["copy"] = types.SimpleNamespace(**{**vars(copy), "deepcopy": deepcopy})
+
+
 # CUDA where there is none
 
 
 def open_cuda(ask: Callable[[], None]) -> list[Undo]:
     """Let the program start CUDA although there is none; `ask` hears of it. What is then to be done on it is `devices`'s part."""
     no_switch = [patch(torch.cuda, name, lambda real: lambda device: -1) for name in ("_exchange_device", "_maybe_exchange_device")]
-    return [patch(torch.cuda, "_lazy_init", lambda real: lambda: ask()), *no_switch, _cpu_guard_for_cuda()]
-
-
-def _cpu_guard_for_cuda() -> Undo:
-    """Have libc10 switch to a CUDA device as it switches to the CPU, which is no work at all.
-
-    Without that `x.to("cuda")` asks the CUDA driver which device is the current one. There is no Python name for the table of guards; it
-    begins with the CPU's, and CUDA's comes next, in every version. Where the table cannot be found nothing is changed.
-    """
-    for library in glob.glob(os.path.join(TORCH_FOLDER, "lib", "libc10.*")):
-        try:
-            guards = (ctypes.c_void_p * 2).in_dll(ctypes.CDLL(library), "_ZN3c104impl26device_guard_impl_registryE")
-        except (OSError, ValueError):
-            continue
-        cpu, cuda = guards[0], guards[1]
-        if cpu:
-            guards[1] = cpu
-            return lambda: guards.__setitem__(1, cuda)
-    return lambda: None
+    return [patch(torch.cuda, "_lazy_init", lambda real: lambda: ask()), *no_switch]
 
 
 def on_fake_tensors(change: Callable[[Any, Any], tuple[Any, Any]]) -> Undo:

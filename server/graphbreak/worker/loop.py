@@ -112,6 +112,7 @@ def _prepared_hello() -> Hello:
     torch.set_num_threads(1)  # OpenMP's threads do not survive a fork
     try:
         dynamo.leave_measuring_out()
+        dynamo.clone_instructions_cheaply()
         warming.warm_up()
         devices.make_ready()
     except Exception as error:

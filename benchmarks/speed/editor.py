@@ -156,9 +156,7 @@ class Editor:
         """
         message, arrived = self.wait(
             lambda one: (
-                one.get("method") == "graphbreak/status"
-                and one["params"]["uri"] == path.as_uri()
-                and one["params"]["state"] != "tracing"
+                one.get("method") == "graphbreak/status" and one["params"]["uri"] == path.as_uri() and one["params"]["state"] != "tracing"
             ),
             begin,
             timeout,

@@ -18,8 +18,8 @@ def page(rows: Sequence[Row], machine: str, data: Mapping[str, object], pictures
     lines = [
         "# Speed",
         "",
-        f"Written by `make bench` in {took / 60:.0f} minutes.{state} Every ratio was measured in one run, ours and what it is compared with in",
-        "turns, and is the median of its pairs; the spread is from the first to the third quartile (of a p99: median and maximum).",
+        f"Written by `make bench` in {took / 60:.0f} minutes.{state} Every ratio was measured in one run, ours and what it is compared with",
+        "in turns, and is the median of its pairs; the spread is from the first to the third quartile (of a p99: median and maximum).",
         "The server is the real one, over stdio, with real torch.",
         "",
         f"Machine: {machine}.",
@@ -80,7 +80,9 @@ def _growth(data: Mapping[str, object], pictures: Path) -> Iterator[str]:
         if not isinstance(points, list):
             continue
         yield from (f"| {name} | save → published | warm trace without its measuring | ours beside Dynamo |", "| --- | --- | --- | --- |")
-        yield from (f"| {size} | {seconds(save)} | {seconds(trace)} | {seconds(max(save - trace, 0))} |" for size, save, trace, *_ in points)
+        yield from (
+            f"| {size} | {seconds(save)} | {seconds(trace)} | {seconds(max(save - trace, 0))} |" for size, save, trace, *_ in points
+        )
         pictures.mkdir(parents=True, exist_ok=True)
         picture = pictures / f"growth-{name}.svg"
         curves = (

@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-
 _LEAN = "--lean"
 
 
@@ -24,7 +23,12 @@ class Reference:
     def __init__(self, folder: Path, *, measuring: bool = True) -> None:
         options = [] if measuring else [_LEAN]
         self._process = subprocess.Popen(
-            [sys.executable, __file__, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, text=True
+            [sys.executable, __file__, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            text=True,
         )
 
     def trace(self, path: Path, text: str | None = None) -> float:

@@ -12,7 +12,6 @@ from .machine import run_quietly
 from .reference import Reference
 from .rows import Row, ratio_row
 
-
 BREAK = "GB0059"
 """The code of a `print` that breaks the graph."""
 

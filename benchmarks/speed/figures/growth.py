@@ -63,7 +63,8 @@ def _row(name: str, points: list[Point]) -> Row:
     first, *_, last = points
     middle = min(points, key=lambda point: abs(point[0] - last[0] / 2))
     lower, upper = _slope(first, middle), _slope(middle, last)
-    beside = f"{seconds(max(upper, 0))} more for each; at {last[0]} {name} a save takes {seconds(last[1])}, a warm trace without its measuring {seconds(last[2])}"
+    at_most = f"at {last[0]} {name} a save takes {seconds(last[1])}, a warm trace without its measuring {seconds(last[2])}"
+    beside = f"{seconds(max(upper, 0))} more for each; {at_most}"
     # Where the first half adds too little to be told from noise, a tenth of what Dynamo itself adds stands in its place.
     least = max(last[2] - middle[2], 1e-3) / (last[0] - middle[0]) / 10
     return Row(

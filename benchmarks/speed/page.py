@@ -18,8 +18,8 @@ def page(rows: Sequence[Row], machine: str, data: Mapping[str, object], pictures
     lines = [
         "# Speed",
         "",
-        f"Written by `make bench` in {took / 60:.0f} minutes.{state} Every ratio was measured in one run, ours and what it is compared with",
-        "in turns, and is the median of its pairs; the spread is from the first to the third quartile (of a p99: median and maximum).",
+        f"Written by `make bench` in {took / 60:.0f} minutes.{state} Every ratio was measured in one run, ours and what it is compared",
+        "with in turns, and is the median of its pairs; the spread is from the first to the third quartile (of a p99: median and maximum).",
         "The server is the real one, over stdio, with real torch.",
         "",
         f"Machine: {machine}.",

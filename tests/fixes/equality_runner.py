@@ -7,6 +7,7 @@ inputs and parameters must be the same.
 import contextlib
 import io
 import json
+import random
 import sys
 import types
 from typing import Any
@@ -27,6 +28,7 @@ def outcome(space: dict[str, Any], entry: str, number: int, turn: int, with_grad
     """What one call does: (words for what must be equal exactly, tensors to compare)."""
     head, _, method = entry.partition(".")
     function = getattr(space[head], method) if method else space[head]
+    random.seed(turn)  # both draw the same numbers
     given = [value.clone().requires_grad_(with_gradients) for value in space["inputs"](number, turn)]
     parameters = list(space[head].parameters()) if method else []
     for parameter in parameters:

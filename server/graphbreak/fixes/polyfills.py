@@ -6,8 +6,8 @@ They give the same results, leave a list in the same order, and raise errors of 
 
 from __future__ import annotations
 
-_SEARCH = """\
-def {name}(a, x, lo=0, hi=None, *, key=None):
+_HEAD = "def {name}(a, x, lo=0, hi=None, *, key=None):\n"
+_LOOP = """\
     if lo < 0:
         raise ValueError("lo must be non-negative")
     hi = len(a) if hi is None else hi
@@ -18,23 +18,9 @@ def {name}(a, x, lo=0, hi=None, *, key=None):
             {left}
         else:
             {right}
-    return lo
 """
-_INSERT = """\
-def {name}(a, x, lo=0, hi=None, *, key=None):
-    wanted = x if key is None else key(x)
-    if lo < 0:
-        raise ValueError("lo must be non-negative")
-    hi = len(a) if hi is None else hi
-    while lo < hi:
-        middle = (lo + hi) // 2
-        found = a[middle] if key is None else key(a[middle])
-        if {test}:
-            {left}
-        else:
-            {right}
-    a.insert(lo, x)
-"""
+_SEARCH = f"{_HEAD}{_LOOP}    return lo\n"
+_INSERT = f"{_HEAD}    wanted = x if key is None else key(x)\n{_LOOP}    a.insert(lo, x)\n"
 _LEFT = {"test": "found < x", "left": "lo = middle + 1", "right": "hi = middle"}
 _RIGHT = {"test": "x < found", "left": "hi = middle", "right": "lo = middle + 1"}
 

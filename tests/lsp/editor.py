@@ -69,15 +69,16 @@ class Editor:
         self.changed: list[str] = []
         self.no_environment: list[str] = []
         self.trying: list[bool] = []
+        self.goings_on: list[str] = []
         self.refreshes = 0
         self.versions: dict[Path, int] = {}
         features = dict(DEFAULT_CLIENT_FEATURES)
         features[types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = lambda params: self.published.append(params)
         features[types.CLIENT_REGISTER_CAPABILITY] = self._register
-        features["graphbreak/status"] = lambda params: self.status.append((params.state, params.message))
+        features["graphbreak/status"] = self._on_status
         features["graphbreak/environment"] = lambda params: self.environments.append(_object(params))
         features["graphbreak/noEnvironment"] = lambda params: self.no_environment.append(params.message)
-        features["graphbreak/trying"] = lambda params: self.trying.append(params.trying)
+        features["graphbreak/trying"] = self._on_trying
         features["graphbreak/changed"] = lambda params: self.changed.append(params.uri)
         features[types.WORKSPACE_CODE_LENS_REFRESH] = self._refresh_lenses
         register_lsp_features(self.client, {name: _plain(feature) for name, feature in features.items()})
@@ -104,6 +105,14 @@ class Editor:
                 initialization_options=options,
             )
         )
+
+    def _on_status(self, params: Any) -> None:
+        self.status.append((params.state, params.message))
+        self.goings_on.append(params.state)
+
+    def _on_trying(self, params: Any) -> None:
+        self.trying.append(params.trying)
+        self.goings_on.append("trying" if params.trying else "tried")
 
     async def disconnect(self) -> int:
         """Say goodbye: the server's exit status."""

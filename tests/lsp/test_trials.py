@@ -65,6 +65,19 @@ async def test_an_extension_is_told_when_fixes_are_tried_and_when_that_is_over(e
     assert action.edit is not None
 
 
+async def test_between_a_trace_and_the_trials_of_its_fixes_there_is_no_rest(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path, other = tmp_path / "a.py", tmp_path / "b.py"
+    editor.open(path, THREE)
+    await editor.shows(path, *ALL)
+    await until(lambda: editor.goings_on == ["tracing", "trying", "idle"], lambda: f"{editor.goings_on}")
+    editor.open(other, PREFIX + "    print(1)\n")
+    await editor.shows(other, "4:4-4:12")
+    let_in(editor, 20)
+    await until(lambda: editor.goings_on[-1] == "tried", lambda: f"{editor.goings_on}")
+    assert editor.goings_on == ["tracing", "trying", "idle", "tracing", "idle", "tried"]
+
+
 async def test_what_was_shown_of_the_same_text_is_not_tried_again(editor: Editor, tmp_path: Path) -> None:
     await editor.connect(tmp_path)
     path = tmp_path / "a.py"

@@ -10,11 +10,16 @@ import type { Server } from "./server";
 const PATIENCE = 60_000;
 
 export class Fixes implements vscode.Disposable {
-  readonly #subscription: vscode.Disposable;
+  readonly #subscriptions: vscode.Disposable[];
+  readonly #tracing = new Set<string>();
   #trying = false;
 
   constructor(private readonly server: Server) {
-    this.#subscription = server.onTrying((trying) => { this.#trying = trying; });
+    this.#subscriptions = [
+      server.onTrying((trying) => { this.#trying = trying; }),
+      server.onStatus(({ uri, state }) => { if (state === "tracing") { this.#tracing.add(uri); } else { this.#tracing.delete(uri); } }),
+      server.onState(() => { this.#tracing.clear(); this.#trying = false; }),
+    ];
   }
 
   /** Applies what is known to be safe. Nothing is saved: the user sees what was done, and can take it back. */
@@ -36,12 +41,16 @@ export class Fixes implements vscode.Disposable {
   }
 
   dispose(): void {
-    this.#subscription.dispose();
+    vscode.Disposable.from(...this.#subscriptions).dispose();
   }
 
-  /** Waits until all fixes have been tried, with a word on it that can be cancelled: then what is known by now has to do. */
+  get #busy(): boolean {
+    return this.#trying || this.#tracing.size > 0;
+  }
+
+  /** Waits until what is being traced has its fixes tried, with a word on it that can be cancelled: then what is known by now has to do. */
   async #tried(): Promise<void> {
-    if (this.#trying) {
+    if (this.#busy) {
       const options = { location: vscode.ProgressLocation.Notification, title: "Graphbreak: trying the fixes", cancellable: true };
       await vscode.window.withProgress(options, (_, token) => this.#end(token));
     }
@@ -54,7 +63,8 @@ export class Fixes implements vscode.Disposable {
       waiting.push(
         new vscode.Disposable(() => { clearTimeout(timer); }),
         token.onCancellationRequested(() => { resolve(); }),
-        this.server.onTrying((trying) => { if (!trying) { resolve(); } }),
+        this.server.onTrying(() => { if (!this.#busy) { resolve(); } }),
+        this.server.onStatus(() => { if (!this.#busy) { resolve(); } }),
         this.server.onState(() => { resolve(); }),
       );
     }).finally(() => { vscode.Disposable.from(...waiting).dispose(); });

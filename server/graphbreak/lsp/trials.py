@@ -48,6 +48,10 @@ class Work:
                 if can_be_tried(diagnostic, fix) and not diagnostic.ignored and key not in self.tried:
                     yield diagnostic, fix
 
+    def is_open(self) -> bool:
+        """Whether anything is still to be tried."""
+        return not self.done or next(self.waiting(), None) is not None
+
 
 class Trials:
     """The trials of a session. At most one runs, and one more where something is looked at."""
@@ -62,8 +66,8 @@ class Trials:
 
     def take(self, entry: str, request: AnalysisRequest, report: Report) -> None:
         """A report has arrived, for the very texts there are now. What was shown of the same texts before still holds."""
-        before = self._work.get(entry)
-        self.drop(entry)
+        before = self._work.pop(entry, None)
+        self._cancel(entry)
         settings = self._session.configuration.of(entry)
         in_sight = any(self._session.documents.get(found.path) is not None for found in report.diagnostics if found.fixes)
         if settings.try_fixes and settings.trusted and in_sight and not report.stale:
@@ -71,6 +75,7 @@ class Trials:
             if before is not None and replace(before.request, version=request.version) == request:
                 work.known.update(before.known)
             self._pump()
+        self._tell()
 
     def _new(self, request: AnalysisRequest, report: Report) -> Work:
         async def try_one(now: AnalysisRequest, before: Report, diagnostic: Diagnostic, fix: Fix, others: Sequence[Diagnostic]) -> Trial:
@@ -100,6 +105,7 @@ class Trials:
         """Try nothing more of an entry document."""
         self._work.pop(entry, None)
         self._cancel(entry)
+        self._tell()
 
     def pause(self) -> None:
         """Something is traced: that comes first."""
@@ -178,13 +184,17 @@ class Trials:
     def _start(self, entry: str, key: Key, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._running[task] = (entry, key)
-        self._session.extension.trying(True)
+        self._tell()
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         del self._running[task]
         self._pump()
-        self._session.extension.trying(bool(self._running))
+        self._tell()
+
+    def _tell(self) -> None:
+        """What waits while something is traced counts too: whoever waits for the fixes of a report waits for these from its arrival on."""
+        self._session.extension.trying(bool(self._running) or any(work.is_open() for work in self._work.values()))
 
     async def _try(self, entry: str, work: Work, diagnostic: Diagnostic, fix: Fix) -> None:
         try:

@@ -37,8 +37,7 @@ def test_a_server_that_always_dies_is_left_alone(workbench: Workbench, editor: C
     assert 5 <= len(killed) <= 6, "the test before has killed one"
     assert len(workbench.notifications()) == 1
     workbench.picture("gave-up-dark")
-    workbench.press("Restart")
-    eventually("a server", editor.servers)
+    workbench.press("Restart", editor.servers)
     workbench.open_file("helper_print.py")
     eventually("the squiggle", workbench.squiggles)
 

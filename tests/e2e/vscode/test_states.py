@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .code_server import CodeServer
 from .conftest import BREAKING, CLEAN, ROOT, OpenEditor
-from .workbench import eventually
+from .workbench import Workbench, eventually, repeated
 
 BORROWED = [sys.prefix, str(ROOT)]
 """What environments made here take from this one. It may lie in a temporary folder, of which programs see only what they are shown."""
@@ -35,17 +35,14 @@ def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -
         eventually("the lens", lambda: any("not trusted" in lens for lens in workbench.lenses()))
         workbench.save()
         assert not workbench.notifications(), "the lens and the status say it"
-        workbench.page.locator('.statusbar-item[id*="graphbreak"]').hover()
-        eventually(
-            "the reason", lambda: any("Restricted" in tip for tip in workbench.page.locator(".monaco-hover:visible").all_inner_texts())
-        )
+        workbench.point('.statusbar-item[id*="graphbreak"]', "Restricted")
         workbench.picture("restricted-dark")
         assert not ran.exists()
         assert not started.exists()
         assert not [command for command in editor.pythons().values() if "worker" in command]
+        trust = workbench.page.locator(".workspace-trust-editor .monaco-button", has_text="Trust").first
         workbench.command("Workspaces: Manage Workspace Trust")
-        workbench.page.locator(".workspace-trust-editor .monaco-button", has_text="Trust").first.click()
-        eventually("the trace", ran.exists)
+        repeated("the trace", lambda: trust.click(timeout=5_000), ran.exists)
         assert started.exists()
 
 
@@ -58,8 +55,8 @@ def test_no_torch_is_said_once(open_editor: OpenEditor, examples: Path, tmp_path
         workbench.picture("no-torch-dark")
         eventually("the lens", lambda: any("not analysed: no Python with torch" in lens for lens in workbench.lenses()))
         eventually("the status", lambda: workbench.status() == "No torch")
-        workbench.press("Choose Interpreter")
-        workbench.page.locator(".settings-editor", has_text="Interpreter").wait_for()
+        settings = workbench.page.locator(".settings-editor", has_text="Interpreter")
+        workbench.press("Choose Interpreter", lambda: settings.count() > 0)
         workbench.open_file("item_score.py")
         workbench.command("Graphbreak: Trace File")
         workbench.open_file("helper_print.py")
@@ -116,8 +113,8 @@ def test_the_environment_selected_in_the_python_extension_is_used(open_editor: O
         eventually("the setting goes before it", lambda: _pythons(editor) == {str(first)})
         editor.set(graphbreak__interpreter="", python__defaultInterpreterPath=str(_bare(tmp_path / "bare")))
         eventually("the notice", workbench.notifications)
-        workbench.press("Choose Interpreter")
-        eventually("its list", lambda: "Select Interpreter" in workbench.page.locator(".quick-input-widget").inner_text())
+        lists = workbench.page.locator(".quick-input-widget")
+        workbench.press("Choose Interpreter", lambda: any("Select Interpreter" in text for text in lists.all_inner_texts()))
 
 
 def test_an_installed_server_and_its_messages(open_editor: OpenEditor, tmp_path: Path) -> None:
@@ -136,10 +133,13 @@ def test_an_installed_server_and_its_messages(open_editor: OpenEditor, tmp_path:
         eventually("the squiggle", workbench.squiggles)
         (command,) = editor.servers().values()
         assert command == f"{python} -m graphbreak server"
-        workbench.command("Output: Show Output Channels...")
-        workbench.pick("Graphbreak Messages")
-        eventually("a message", lambda: workbench.output("Received response 'graphbreak/report"))
+        repeated("a message", lambda: _show_messages(workbench), lambda: workbench.output("Received response 'graphbreak/report"))
         workbench.picture("messages-dark")
+
+
+def _show_messages(workbench: Workbench) -> None:
+    workbench.command("Output: Show Output Channels...")
+    workbench.pick("Graphbreak Messages")
 
 
 def _environment(folder: Path, *paths: Path) -> Path:

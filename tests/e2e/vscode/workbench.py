@@ -16,6 +16,9 @@ T = TypeVar("T")
 PATIENCE = 120.0
 """Seconds: a first trace imports torch."""
 
+_SOON = 10.0
+"""Seconds: what a list that opens or an element that is in sight takes. What is late is asked for again."""
+
 IN_README = {f"{name}-{theme}" for name in ("hover", "bands", "graphs", "fixes") for theme in ("dark", "light")}
 """The pictures that the README shows. They are copied to the folder that the variable GRAPHBREAK_PICTURES names."""
 
@@ -30,6 +33,22 @@ def eventually(what: str, ask: Callable[[], T], timeout: float = PATIENCE) -> T:
         if time.monotonic() > give_up:
             raise AssertionError(f"never came: {what} (last: {answer!r})")
         time.sleep(0.1)
+
+
+def repeated(what: str, act: Callable[[], object], seen: Callable[[], T], patience: float = 15.0) -> T:
+    """Act, and act again each few seconds until what it leads to is seen: the first true answer.
+
+    What VS Code is still doing moves the focus, draws lenses anew and closes what has been opened, for users too, who then ask again.
+    """
+    give_up = time.monotonic() + PATIENCE
+    while True:
+        with contextlib.suppress(Error, AssertionError):
+            act()
+        try:
+            return eventually(what, seen, patience)
+        except AssertionError:
+            if time.monotonic() > give_up:
+                raise
 
 
 class Workbench:
@@ -64,16 +83,19 @@ class Workbench:
 
     def open_file(self, name: str) -> None:
         """Open a file by its name, as with Ctrl+P."""
-        self._quick_input("Control+P", name)
-        eventually(f"{name} in the list", lambda: name in self._first_pick())
-        self.page.keyboard.press("Enter")
-        self.page.wait_for_selector(f'.tab.active[data-resource-name="{name}"]')
+
+        def choose() -> None:
+            self._quick_input("Control+P", name)
+            eventually(f"{name} in the list", lambda: name in self._first_pick(), _SOON)
+            self.page.keyboard.press("Enter")
+
+        tab = self.page.locator(f'.tab.active[data-resource-name="{name}"]')
+        repeated(f"the tab of {name}", choose, lambda: tab.count() > 0)
         self.page.wait_for_selector(".editor-group-container.active .view-lines .view-line")
 
     def command(self, title: str) -> None:
         """Run a command of the palette by its title. By the keyboard: while the list is still being sorted, a click may hit another one."""
-        self._quick_input("F1", f">{title}")
-        eventually(title, lambda: self._focus(title))
+        repeated(title, lambda: self._quick_input("F1", f">{title}"), lambda: self._focus(title))
         self.page.keyboard.press("Enter")
 
     def _focus(self, title: str) -> bool:
@@ -84,7 +106,7 @@ class Workbench:
 
     def pick(self, label: str) -> None:
         """Choose the row of the open list that begins so."""
-        self.page.locator(f'.quick-input-widget .monaco-list-row[aria-label^="{label}"]').first.click()
+        self.page.locator(f'.quick-input-widget .monaco-list-row[aria-label^="{label}"]').first.click(timeout=_SOON * 1000)
 
     def theme(self, kind: str) -> None:
         """Wait until the colours are of a kind: `vs`, `vs-dark`, `hc-black`."""
@@ -94,8 +116,8 @@ class Workbench:
         self.page.keyboard.press("Escape")
         self.page.keyboard.press(key)
         box = self.page.locator(".quick-input-widget input.input").first
-        box.wait_for(state="visible")
-        box.fill(text)
+        box.wait_for(state="visible", timeout=_SOON * 1000)
+        box.fill(text, timeout=_SOON * 1000)
 
     def _first_pick(self) -> str:
         rows = self.page.locator(".quick-input-widget .monaco-list-row")
@@ -103,9 +125,17 @@ class Workbench:
 
     def go_to(self, line: int, column: int = 1) -> None:
         """Put the cursor somewhere."""
-        self._quick_input("Control+G", f":{line}:{column}")
-        self.page.keyboard.press("Enter")
-        self.page.wait_for_selector(".quick-input-widget", state="hidden")
+
+        def ask() -> None:
+            self._quick_input("Control+G", f":{line}:{column}")
+            self.page.keyboard.press("Enter")
+            self.page.wait_for_selector(".quick-input-widget", state="hidden", timeout=_SOON * 1000)
+
+        repeated(f"line {line}", ask, lambda: self.is_at(line, column))
+
+    def is_at(self, line: int, column: int) -> bool:
+        """Whether the status bar says that the cursor is there."""
+        return f"Ln {line}, Col {column}" in [text.strip() for text in self.texts(".statusbar-item")]
 
     def type(self, text: str) -> None:
         """Type as a user does."""
@@ -113,8 +143,8 @@ class Workbench:
 
     def save(self) -> None:
         """Save the file."""
-        self.page.keyboard.press("Control+S")
-        self.page.wait_for_selector(".tab.active:not(.dirty)")
+        clean = self.page.locator(".tab.active:not(.dirty)")
+        repeated("a saved file", lambda: self.page.keyboard.press("Control+S"), lambda: clean.count() > 0)
 
     def lines(self) -> list[str]:
         """The visible source lines of the active editor."""
@@ -146,9 +176,20 @@ class Workbench:
         """The code lenses, each row as one text."""
         return self.texts(".codelens-decoration")
 
-    def click_lens(self, title: str) -> None:
-        """Click a link of a lens."""
-        self.page.locator(".codelens-decoration a", has_text=title).first.click()
+    def click_lens(self, title: str, seen: Callable[[], T]) -> T:
+        """Click a link of a lens until that is seen to which it leads."""
+        link = self.page.locator(".codelens-decoration a", has_text=title).first
+        return repeated(title, lambda: link.click(timeout=_SOON * 1000), seen)
+
+    def point(self, selector: str, *texts: str) -> None:
+        """Point at something until a tip is shown that has these texts."""
+        shown = self.page.locator(".monaco-hover:visible")
+
+        def come_anew() -> None:
+            self.page.mouse.move(300, 300)
+            self.page.locator(selector).first.hover(timeout=_SOON * 1000)
+
+        repeated(f"a tip: {texts}", come_anew, lambda: any(all(text in tip for text in texts) for tip in shown.all_inner_texts()), 5)
 
     def fixes(self) -> list[str]:
         """Open the quick fixes at the cursor and read them."""
@@ -165,9 +206,16 @@ class Workbench:
         eventually("quick fixes", are_shown)
         return [row.inner_text() for row in rows.all()]
 
-    def apply_fix(self, title: str) -> None:
-        """Apply one of the open quick fixes."""
-        self.page.locator(".action-widget .monaco-list-row.action", has_text=title).first.click()
+    def apply_fix(self, title: str, seen: Callable[[], T]) -> T:
+        """Apply one of the quick fixes at the cursor."""
+        row = self.page.locator(".action-widget .monaco-list-row.action", has_text=title).first
+
+        def choose() -> None:
+            if not row.is_visible():
+                self.fixes()
+            row.click(timeout=_SOON * 1000)
+
+        return repeated(title, choose, seen)
 
     def status(self) -> str:
         """The text of our entry in the status bar."""
@@ -177,9 +225,15 @@ class Workbench:
         """The notices on the screen."""
         return self.texts(".notifications-toasts .notification-list-item-message")
 
-    def press(self, button: str) -> None:
-        """Press a button of a notice."""
-        self.page.locator(".notifications-toasts .monaco-button", has_text=button).first.click()
+    def press(self, button: str, seen: Callable[[], T]) -> T:
+        """Press a button of a notice: of one that has been put away too, as VS Code does after some seconds."""
+
+        def find_and_press() -> None:
+            if not self.notifications():
+                self.command("Notifications: Show Notifications")
+            self.page.locator(".notification-list-item .monaco-button:visible", has_text=button).first.click(timeout=_SOON * 1000)
+
+        return repeated(button, find_and_press, seen)
 
     def output(self, text: str) -> bool:
         """Whether the output channel that is shown has a line with this text."""
@@ -193,10 +247,14 @@ class Workbench:
             quiet = 0 if busy else quiet + 1
             time.sleep(0.1)
 
-    def step(self, title: str, button: str) -> None:
-        """Unfold a step of the walkthrough, and press its button."""
-        self.page.locator(".getting-started-step", has_text=title).first.click()
-        self.page.get_by_role("button", name=button, exact=True).click()
+    def step(self, title: str, button: str, seen: Callable[[], T]) -> T:
+        """Unfold a step of the walkthrough, and press its button. The page may take the focus back as it ticks a step off."""
+
+        def unfold_and_press() -> None:
+            self.page.locator(".getting-started-step", has_text=title).first.click(timeout=_SOON * 1000)
+            self.page.get_by_role("button", name=button, exact=True).click(timeout=_SOON * 1000)
+
+        return repeated(button, unfold_and_press, seen)
 
     def tree(self) -> list[str]:
         """The rows of the tree *Graph breaks*."""
@@ -205,6 +263,12 @@ class Workbench:
     def webview(self) -> FrameLocator:
         """The content of the graph view."""
         return self.page.frame_locator("iframe.webview.ready").first.frame_locator("iframe#active-frame")
+
+    def webview_text(self) -> str:
+        """The text of the graph view or of an offline page, empty as long as none is open."""
+        with contextlib.suppress(Error):
+            return self.webview().locator("body").inner_text(timeout=2_000)
+        return ""
 
     def bands(self) -> int:
         """How many lines have the bar of a band."""

@@ -217,8 +217,8 @@ def test_a_device_map(harness: Harness, tmp_path: Path, device_map: str) -> None
     text = (
         "import torch\nfrom transformers import BertConfig, BertModel\n"
         "small = BertConfig(hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, vocab_size=50)\n"
-        "BertModel(small).save_pretrained('saved')\n"
-        f"model = BertModel.from_pretrained('saved', device_map={device_map!r})\n"
+        "import tempfile; saved = tempfile.mkdtemp(); BertModel(small).save_pretrained(saved)\n"
+        f"model = BertModel.from_pretrained(saved, device_map={device_map!r})\n"
         "fast = torch.compile(model)\nfast(torch.ones(1, 4, dtype=torch.long, device='cuda'))\n"
     )
     report = harness.analyse(tmp_path / "main.py", text, settings=CPU)

@@ -8,6 +8,7 @@ import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 
 from ..worker.protocol import HEADER, Denied, Ended, Hello, Job, Message, Missing, Needed, ProtocolError, pack, unpack
 from .doubts import asks_for_variables, is_open_ended, looks_at_text, words_of
@@ -103,7 +104,7 @@ def answers(kept: Kept, job: Job, texts: Mapping[str, str]) -> Kept | None:
     job = replace(job, overlay={}, keep=0.0)
     if texts == kept.texts and job == kept.job:
         return kept
-    if job.names or any(looks_at_text(words_of(text)) for known in (kept.texts, texts) for text in known.values()):
+    if job.names or any(_looks_at_text(text) for known in (kept.texts, texts) for text in known.values()):
         return None
     places: dict[str, Places] = {}
     for path, old in kept.texts.items():
@@ -116,6 +117,11 @@ def answers(kept: Kept, job: Job, texts: Mapping[str, str]) -> Kept | None:
         return _moved(kept, job, texts, places)
     except Moved:
         return None
+
+
+@lru_cache(maxsize=24)
+def _looks_at_text(text: str) -> bool:
+    return looks_at_text(words_of(text))
 
 
 def _moved(kept: Kept, job: Job, texts: Mapping[str, str], places: Mapping[str, Places]) -> Kept | None:

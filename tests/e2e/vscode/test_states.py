@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .code_server import CodeServer
 from .conftest import BREAKING, CLEAN, ROOT, OpenEditor
-from .workbench import Workbench, eventually, repeated
+from .workbench import ENTRY, Workbench, eventually, repeated
 
 BORROWED = [sys.prefix, str(ROOT)]
 """What environments made here take from this one. It may lie in a temporary folder, of which programs see only what they are shown."""
@@ -35,7 +35,7 @@ def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -
         eventually("the lens", lambda: any("not trusted" in lens for lens in workbench.lenses()))
         workbench.save()
         assert not workbench.notifications(), "the lens and the status say it"
-        workbench.point('.statusbar-item[id*="graphbreak"]', "Restricted")
+        workbench.point(ENTRY, "Restricted")
         workbench.picture("restricted-dark")
         assert not ran.exists()
         assert not started.exists()

@@ -7,10 +7,7 @@ import zipfile
 from pathlib import Path
 
 from .code_server import CodeServer
-from .workbench import Workbench, eventually, repeated
-
-ENTRY = '.statusbar-item[id*="graphbreak"]'
-"""Ours in the status bar."""
+from .workbench import ENTRY, Workbench, eventually, repeated
 
 
 def test_the_package(packaged: tuple[Path, str]) -> None:

@@ -16,6 +16,9 @@ T = TypeVar("T")
 PATIENCE = 120.0
 """Seconds: a first trace imports torch."""
 
+ENTRY = '.statusbar-item[id*="graphbreak"]'
+"""Ours in the status bar."""
+
 _SOON = 10.0
 """Seconds: what a list that opens or an element that is in sight takes. What is late is asked for again."""
 
@@ -219,7 +222,7 @@ class Workbench:
 
     def status(self) -> str:
         """The text of our entry in the status bar."""
-        return " ".join(self.texts('.statusbar-item[id*="graphbreak"]')).strip()
+        return " ".join(self.texts(ENTRY)).strip()
 
     def notifications(self) -> list[str]:
         """The notices on the screen."""

@@ -103,8 +103,9 @@ class CodeServer:
         return {pid: command for pid, command in self.processes().items() if _is_server(command) or "graphbreak/worker" in command}
 
     def servers(self) -> dict[int, str]:
-        """The language servers."""
-        return {pid: command for pid, command in self.pythons().items() if _is_server(command)}
+        """The language servers: not what one of them has begun to start, which has its command line for a moment."""
+        found = {pid: command for pid, command in self.pythons().items() if _is_server(command)}
+        return {pid: command for pid, command in found.items() if _parent(pid) not in found}
 
     def kill(self) -> None:
         """As a machine does that runs out of memory: nothing of the editor gets to say goodbye."""
@@ -162,6 +163,14 @@ def pack(folder: Path, target: Path) -> Path:
 
 def _is_server(command: str) -> bool:
     return "run_server.py" in command or "-m graphbreak server" in command
+
+
+def _parent(pid: int) -> int:
+    """The process that started another one; 0 if that is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def _send(pid: int, number: int) -> None:

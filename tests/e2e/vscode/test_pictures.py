@@ -68,7 +68,7 @@ def test_looks(editor: CodeServer, workbench: Workbench, theme: str) -> None:
     workbench.command("View: Close All Editors")
     workbench.open_file("model.py")
     eventually("the squiggle", workbench.squiggles)
-    eventually("all of the hover", lambda: "Hints" in (text := workbench.hover()) and "Loading" not in text)
+    workbench.hover("Hints", "Open the page on", "Show graphs")
     workbench.picture(f"hover-{theme}")
     workbench.command("View: Show Graphbreak")
     eventually("a row", workbench.tree)

@@ -22,17 +22,23 @@ ENTRY = '.statusbar-item[id*="graphbreak"]'
 _SOON = 10.0
 """Seconds: what a list that opens or an element that is in sight takes. What is late is asked for again."""
 
+_QUIET = 1.5
+"""Seconds without any work of ours after which it rests."""
+
 IN_README = {f"{name}-{theme}" for name in ("hover", "bands", "graphs", "fixes") for theme in ("dark", "light")}
 """The pictures that the README shows. They are copied to the folder that the variable GRAPHBREAK_PICTURES names."""
 
 
 def eventually(what: str, ask: Callable[[], T], timeout: float = PATIENCE) -> T:
-    """The first true answer."""
+    """The first true answer. What is gone again while it is read is asked for anew."""
     give_up = time.monotonic() + timeout
     while True:
-        answer = ask()
-        if answer:
-            return answer
+        answer: object = None
+        try:
+            if answer := ask():
+                return answer
+        except Error as error:
+            answer = error
         if time.monotonic() > give_up:
             raise AssertionError(f"never came: {what} (last: {answer!r})")
         time.sleep(0.1)
@@ -98,8 +104,17 @@ class Workbench:
 
     def command(self, title: str) -> None:
         """Run a command of the palette by its title. By the keyboard: while the list is still being sorted, a click may hit another one."""
-        repeated(title, lambda: self._quick_input("F1", f">{title}"), lambda: self._focus(title))
-        self.page.keyboard.press("Enter")
+        box = self.page.locator(".quick-input-widget:visible input.input")
+        entered = False
+
+        def choose() -> None:
+            nonlocal entered
+            self._quick_input("F1", f">{title}")
+            eventually(f"{title} in the list", lambda: self._focus(title), _SOON)
+            self.page.keyboard.press("Enter")
+            entered = True
+
+        repeated(title, choose, lambda: entered and f">{title}" not in box.evaluate_all("(all) => all.map((one) => one.value)"))
 
     def _focus(self, title: str) -> bool:
         focused = str(self.page.evaluate(_FOCUSED))
@@ -140,9 +155,19 @@ class Workbench:
         """Whether the status bar says that the cursor is there."""
         return f"Ln {line}, Col {column}" in [text.strip() for text in self.texts(".statusbar-item")]
 
-    def type(self, text: str) -> None:
-        """Type as a user does."""
-        self.page.keyboard.type(text)
+    def add_line(self, line: int, text: str) -> None:
+        """Type a line behind another one (from 1). Should the keys have gone elsewhere, all changes are taken back and it is done again."""
+
+        def write() -> None:
+            if self.page.locator(".tab.active.dirty").count():
+                self.command("File: Revert File")
+            self.go_to(line)
+            self.page.keyboard.press("End")
+            self.page.keyboard.press("Enter")
+            self.page.keyboard.type(text)
+            self.page.keyboard.press("Escape")
+
+        repeated(text, write, lambda: text in [shown.strip() for shown in self.lines()])
 
     def save(self) -> None:
         """Save the file."""
@@ -153,27 +178,34 @@ class Workbench:
         """The visible source lines of the active editor."""
         return self.texts(".editor-group-container.active .view-lines .view-line")
 
-    def squiggles(self, level: str = "warning") -> list[tuple[str, float, float]]:
+    def squiggles(self, level: str = "warning") -> list[tuple[str, int, int]]:
         """Each squiggle: the text of its line, and the columns where it begins and ends (from 0, measured in pixels)."""
-        return [(text, start, end) for text, start, end in self.page.evaluate(_SQUIGGLES, level)]
+        return [(text, round(start), round(end)) for text, start, end in self.page.evaluate(_SQUIGGLES, level)]
 
     def texts(self, selector: str) -> list[str]:
         """The texts of all such elements, from top to bottom. Read at once: what is there may be gone in a moment."""
         return [str(text) for text in self.page.evaluate(_TEXTS, selector)]
 
-    def hover(self, level: str = "warning") -> str:
-        """Point at the first squiggle and read. The pointer comes anew until there is something: an editor that is busy may miss it."""
-        mark, shown = self.page.locator(f".view-overlays .squiggly-{level}").first, self.page.locator(".monaco-hover:visible")
-        for _ in range(30):
-            box = mark.bounding_box()
-            if box is not None:
-                x, y = box["x"] + 8, box["y"] + box["height"] / 2 - 4
-                self.page.mouse.move(x, y + 200)
-                self.page.mouse.move(x, y, steps=3)
-                with contextlib.suppress(Error):
-                    shown.first.wait_for(timeout=2_000)
-                    return shown.first.inner_text()
-        return ""
+    def hover(self, *texts: str, level: str = "warning") -> None:
+        """Point at the first squiggle until a hover is shown that has these texts: its parts come one by one."""
+        mark = self.page.locator(f".view-overlays .squiggly-{level}").first
+
+        def come_anew() -> None:
+            box = mark.bounding_box(timeout=_SOON * 1000)
+            assert box is not None
+            x, y = box["x"] + 8, box["y"] + box["height"] / 2 - 4
+            self.page.mouse.move(x, y + 200)
+            self.page.mouse.move(x, y, steps=3)
+
+        repeated(f"a hover: {texts}", come_anew, lambda: self._tips(*texts), 5)
+
+    def _tips(self, *texts: str) -> list[str]:
+        """The hovers on the screen that have all of these texts."""
+        return [tip for tip in self.page.locator(".monaco-hover:visible").all_inner_texts() if all(text in tip for text in texts)]
+
+    def labels(self, selector: str) -> list[str]:
+        """How elements of the graph view are called for those who hear it."""
+        return list(self.webview().locator(selector).evaluate_all("(all) => all.map((one) => one.ariaLabel)"))
 
     def lenses(self) -> list[str]:
         """The code lenses, each row as one text."""
@@ -186,13 +218,12 @@ class Workbench:
 
     def point(self, selector: str, *texts: str) -> None:
         """Point at something until a tip is shown that has these texts."""
-        shown = self.page.locator(".monaco-hover:visible")
 
         def come_anew() -> None:
             self.page.mouse.move(300, 300)
             self.page.locator(selector).first.hover(timeout=_SOON * 1000)
 
-        repeated(f"a tip: {texts}", come_anew, lambda: any(all(text in tip for text in texts) for tip in shown.all_inner_texts()), 5)
+        repeated(f"a tip: {texts}", come_anew, lambda: self._tips(*texts), 5)
 
     def fixes(self) -> list[str]:
         """Open the quick fixes at the cursor and read them."""
@@ -207,7 +238,7 @@ class Workbench:
             return rows.count() > 0
 
         eventually("quick fixes", are_shown)
-        return [row.inner_text() for row in rows.all()]
+        return rows.all_inner_texts()
 
     def apply_fix(self, title: str, seen: Callable[[], T]) -> T:
         """Apply one of the quick fixes at the cursor."""
@@ -244,11 +275,16 @@ class Workbench:
 
     def rest(self) -> None:
         """Wait until nothing is traced and no fixes are tried any more: the one may follow the other after a moment."""
-        quiet = 0
-        while quiet < 15:
-            busy = self.page.locator(".statusbar").locator(".codicon-beaker, .codicon-sync, .codicon-loading").count()
-            quiet = 0 if busy else quiet + 1
-            time.sleep(0.1)
+        busy = self.page.locator(".statusbar").locator(".codicon-beaker, .codicon-sync, .codicon-loading")
+        begun = time.monotonic()
+
+        def is_quiet() -> bool:
+            nonlocal begun
+            if busy.count():
+                begun = time.monotonic()
+            return time.monotonic() - begun > _QUIET
+
+        eventually("rest", is_quiet)
 
     def step(self, title: str, button: str, seen: Callable[[], T]) -> T:
         """Unfold a step of the walkthrough, and press its button. The page may take the focus back as it ticks a step off."""

@@ -67,7 +67,7 @@ export class GraphPanel implements vscode.Disposable {
   }
 
   async #body(): Promise<string> {
-    const choice = this.#shown && functionNamed(this.reports.all, this.#shown.uri, this.#shown.name);
+    const choice = this.#choice();
     if (choice === undefined) {
       return body(this.#shown?.name ?? "", undefined);
     }
@@ -88,8 +88,13 @@ export class GraphPanel implements vscode.Disposable {
       case "explain":
         return vscode.commands.executeCommand("graphbreak.explain", this.#shown?.uri, this.#shown?.name);
       case "trace":
-        return vscode.commands.executeCommand("graphbreak.traceFile", this.#shown?.uri);
+        return vscode.commands.executeCommand("graphbreak.traceFile", this.#choice()?.report.uri ?? this.#shown?.uri);
     }
+  }
+
+  /** What is shown now. It may have been traced through the program of another file. */
+  #choice(): Choice | undefined {
+    return this.#shown && functionNamed(this.reports.all, this.#shown.uri, this.#shown.name);
   }
 }
 

@@ -6,14 +6,18 @@ import { SECTION, settings } from "./settings";
 
 const ID = "ms-python.python";
 const NOTHING_SELECTED = "DEFAULT_PYTHON";
-/** The Python extension may take long to come up; it tells of its choice later, and the server is restarted then. */
-const PATIENCE = 5_000;
+/**
+ * Milliseconds. The Python extension may take long to come up; its choice is asked for until it comes, and the server is restarted then.
+ * The server waits 5 s for its settings, which come with that choice.
+ */
+const PATIENCE = 2_000;
 
 export class ActiveEnvironment implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChange = this.#changed.event;
   #api: Promise<PythonExtension | undefined> | undefined;
   #subscription: vscode.Disposable | undefined;
+  #late = false;
   readonly #installed: vscode.Disposable;
 
   constructor(private readonly log: vscode.LogOutputChannel) {
@@ -27,15 +31,38 @@ export class ActiveEnvironment implements vscode.Disposable {
     });
   }
 
-  /** The interpreter of the selected environment, or undefined where none is selected. */
+  /** The interpreter of the selected environment, or undefined where none is selected, or where it is not known yet. */
   async interpreter(scope?: vscode.Uri): Promise<string | undefined> {
-    return Promise.race([this.#ask(scope), new Promise<undefined>((resolve) => setTimeout(resolve, PATIENCE, undefined))]);
+    const asked = this.#ask(scope);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => {
+        this.#awaitLate(asked);
+        resolve(undefined);
+      }, PATIENCE);
+    });
+    return Promise.race([asked, late]).finally(() => { clearTimeout(timer); });
   }
 
   dispose(): void {
     this.#subscription?.dispose();
     this.#installed.dispose();
     this.#changed.dispose();
+  }
+
+  /** Several may wait at once, for one start of the other extension: one of them tells. */
+  #awaitLate(asked: Promise<string | undefined>): void {
+    if (this.#late) {
+      return;
+    }
+    this.#late = true;
+    this.log.info("The Python extension has not said yet which environment is selected.");
+    void asked.catch(() => undefined).then((interpreter) => {
+      this.#late = false;
+      if (interpreter !== undefined) {
+        this.#changed.fire();
+      }
+    });
   }
 
   async #ask(scope: vscode.Uri | undefined): Promise<string | undefined> {

@@ -15,7 +15,12 @@ export const settings = {
   bands: (): boolean => at().get<boolean>("bands.enable", true),
   bandLabels: (): boolean => at().get<boolean>("bands.labels", true),
   messages: (): string => at().get<string>("trace.server", "off"),
-  setBands: (value: boolean): Thenable<void> => at().update("bands.enable", value, vscode.ConfigurationTarget.Global),
+  /** Where the workspace sets it, that is what counts and what is changed. */
+  setBands: (value: boolean): Thenable<void> => {
+    const { Workspace, Global } = vscode.ConfigurationTarget;
+    const target = at().inspect("bands.enable")?.workspaceValue === undefined ? Global : Workspace;
+    return at().update("bands.enable", value, target);
+  },
 };
 
 /** Calls back when one of these settings changes. */

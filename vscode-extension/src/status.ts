@@ -7,6 +7,8 @@ import type { Environment, Status as TraceStatus } from "./protocol";
 import type { Reports } from "./reports";
 import type { Server, ServerState } from "./server";
 
+const SHOW_LOGS: vscode.Command = { command: "graphbreak.showLogs", title: "Show logs" };
+const CANCEL: vscode.Command = { command: "graphbreak.cancelTrace", title: "Cancel" };
 const PYTHON: vscode.DocumentSelector = { language: "python" };
 
 export class Status implements vscode.Disposable {
@@ -24,7 +26,6 @@ export class Status implements vscode.Disposable {
     this.#bar.name = "Graphbreak";
     this.#bar.command = "graphbreak.showMenu";
     this.#trace.name = "Graphbreak";
-    this.#trace.command = { command: "graphbreak.showLogs", title: "Show logs" };
     this.#environmentItem.name = "Graphbreak: environment";
     this.#environmentItem.command = { command: "graphbreak.openSettings", title: "Settings" };
     this.#subscriptions = [
@@ -88,6 +89,7 @@ export class Status implements vscode.Disposable {
     this.#trace.text = words.headline;
     this.#trace.busy = facts.state === "tracing" || facts.state === "starting";
     this.#trace.severity = severity(words.severity);
+    this.#trace.command = facts.state === "tracing" ? CANCEL : SHOW_LOGS;
     this.#drawEnvironment(facts.environment);
     if (relevant()) {
       this.#bar.show();

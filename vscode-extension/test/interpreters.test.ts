@@ -22,6 +22,16 @@ void test("without one: the selected environment, .venv, the path", () => {
 
 void test("nothing of an untrusted folder is started", () => {
   assert.deepEqual(paths({ active: "/w/.venv/bin/python", trusted: false }), ["python3", "python"]);
+  for (const setting of [".venv/bin/python", "./python", "/w/.venv/bin/python", "/opt/../w/python", "~/w/python"]) {
+    assert.deepEqual(paths({ setting, home: "", trusted: false }), ["python3", "python"], setting);
+  }
+  assert.deepEqual(paths({ setting: "c:\\W\\python.exe", folders: ["C:\\w"], windows: true, trusted: false }), ["python", "py"]);
+});
+
+void test("what the user has set counts in an untrusted folder too, where it lies elsewhere", () => {
+  for (const setting of ["/opt/python", "/w2/python", "../python", "python3.12"]) {
+    assert.equal(paths({ setting, trusted: false }).length, 1, setting);
+  }
 });
 
 void test("the worker's interpreter is only named where somebody has named one", () => {

@@ -17,6 +17,16 @@ void test("causes by cost, callers behind their cause", () => {
   ]);
 });
 
+void test("a function that is lost costs more than any break, though it has no graph", () => {
+  const lost = found({ id: "b", gbType: "Skipped", kind: "skipped", cost: { graphs: 0, hits: 1, inLoop: false, opsBefore: 0, opsAfter: 0, frames: 1 } });
+  const wrong = found({ id: "c", gbType: "Wrong", severity: "error", cost: null });
+  const rare = found({ id: "d", gbType: "Rare", cost: { graphs: 9, hits: 1, inLoop: false, opsBefore: 0, opsAfter: 9, frames: 1 } });
+  const often = found({ id: "e", gbType: "Often", cost: { ...cost(2), inLoop: false } });
+  const reports = [report({ diagnostics: [rare, found(), lost] }), report({ uri: "file:///w/main.py", diagnostics: [often, wrong] })];
+  const reasons = tree(reports, "cause", text).map(({ description }) => description.split(" · ").at(-1));
+  assert.deepEqual(reasons, ["Wrong", "Skipped", "Often", "Failed to trace builtin operator", "Rare"]);
+});
+
 void test("what was asked for comes last and does not count", () => {
   const intended = found({ id: "i", message: "meant", kind: "intended", cost: cost(9) });
   assert.equal(tree([report({ diagnostics: [intended, found()] })], "cause", text)[0]?.tooltip, "Graph break: print");

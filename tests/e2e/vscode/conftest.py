@@ -62,6 +62,8 @@ def second(x):
     return x + 2
 """
 
+ENDLESS = CLEAN.replace("\n\nscale(", "\n\n__import__('time').sleep(3600)\nscale(")
+
 OpenEditor = Callable[..., AbstractContextManager[tuple[CodeServer, Workbench]]]
 
 
@@ -134,6 +136,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "not_split.py").write_text(CLEAN)
     (folder / "breaking.py").write_text(BREAKING)
     (folder / "two.py").write_text(TWO)
+    (folder / "endless.py").write_text(ENDLESS)
     (folder / ".venv").symlink_to(sys.prefix)
     return folder
 

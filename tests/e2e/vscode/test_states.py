@@ -27,6 +27,7 @@ def test_restricted_mode_runs_nothing(open_editor: OpenEditor, tmp_path: Path) -
     (folder / ".vscode" / "settings.json").write_text(f'{{"graphbreak.interpreter": "{python}"}}')
     (folder / "evil.py").write_text(f"open({str(ran)!r}, 'w').close()\n{CLEAN}")
     settings: dict[str, object] = {"security.workspace.trust.startupPrompt": "never", "security.workspace.trust.untrustedFiles": "open"}
+    settings["graphbreak.interpreter"] = ".venv/bin/python"
     settings["graphbreak.sandbox.write"] = [str(tmp_path)]
     settings["graphbreak.sandbox.read"] = BORROWED
     with open_editor(folder, settings, trust=True) as (editor, workbench):
@@ -99,13 +100,14 @@ def test_the_environment_selected_in_the_python_extension_is_used(open_editor: O
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "breaking.py").write_text(BREAKING)
     settings: dict[str, object] = {"python.defaultInterpreterPath": str(first), "graphbreak.sandbox.read": BORROWED}
+    settings |= {"python.slowness": 12_000, "graphbreak.severity": {"break": "error"}}
     with open_editor(tmp_path / "project", settings, beside=["python"]) as (editor, workbench):
         workbench.open_file("breaking.py")
-        eventually("the squiggle", workbench.squiggles)
-        eventually("this one alone", lambda: _pythons(editor) == {str(first)})
+        eventually("a squiggle as it is set", lambda: workbench.squiggles("error"))
+        eventually("this one alone, though it was told late", lambda: _pythons(editor) == {str(first)})
         editor.set(python__defaultInterpreterPath=str(second))
         eventually("the other one", lambda: _pythons(editor) == {str(second)})
-        eventually("the squiggle", workbench.squiggles)
+        eventually("the squiggle", lambda: workbench.squiggles("error"))
         editor.set(graphbreak__interpreter=str(first))
         eventually("the setting goes before it", lambda: _pythons(editor) == {str(first)})
         editor.set(graphbreak__interpreter="", python__defaultInterpreterPath=str(_bare(tmp_path / "bare")))

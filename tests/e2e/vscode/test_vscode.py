@@ -124,6 +124,23 @@ def test_one_function_is_traced(workbench: Workbench) -> None:
     )
 
 
+def test_a_trace_is_cancelled(workbench: Workbench) -> None:
+    workbench.open_file("endless.py")
+    eventually("the trace", workbench.is_busy)
+    repeated("an end long before its time", lambda: workbench.command("Graphbreak: Cancel"), lambda: not workbench.is_busy(), 5)
+    eventually("nothing known", lambda: any("not traced yet" in lens for lens in workbench.lenses()))
+    workbench.open_file("not_split.py")
+    eventually("the next one", lambda: any("1 graph · no breaks" in lens for lens in workbench.lenses()))
+
+
+def test_the_workspace_is_traced(workbench: Workbench) -> None:
+    workbench.command("View: Show Graphbreak")
+    workbench.command("Graphbreak: Trace Workspace")
+    eventually("a file that is not open", lambda: any("item_score.py" in row for row in workbench.tree()))
+    repeated("an end", lambda: workbench.command("Graphbreak: Cancel"), lambda: not workbench.is_busy(), 5)
+    workbench.command("View: Show Explorer")
+
+
 def test_a_print_is_added(workbench: Workbench) -> None:
     workbench.open_file("not_split.py")
     eventually("the lens", lambda: any("1 graph · no breaks" in lens for lens in workbench.lenses()))

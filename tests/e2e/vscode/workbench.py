@@ -273,14 +273,17 @@ class Workbench:
         """Whether the output channel that is shown has a line with this text."""
         return self.page.locator(".part.panel .view-line", has_text=text).count() > 0
 
+    def is_busy(self) -> bool:
+        """Whether something is traced or fixes are tried."""
+        return self.page.locator(".statusbar").locator(".codicon-beaker, .codicon-sync, .codicon-loading").count() > 0
+
     def rest(self) -> None:
         """Wait until nothing is traced and no fixes are tried any more: the one may follow the other after a moment."""
-        busy = self.page.locator(".statusbar").locator(".codicon-beaker, .codicon-sync, .codicon-loading")
         begun = time.monotonic()
 
         def is_quiet() -> bool:
             nonlocal begun
-            if busy.count():
+            if self.is_busy():
                 begun = time.monotonic()
             return time.monotonic() - begun > _QUIET
 

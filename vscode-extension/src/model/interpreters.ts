@@ -1,5 +1,7 @@
 /** Which Python runs the server: the candidates in order, and the first that will do. */
 
+import { posix, win32 } from "node:path";
+
 export interface Candidate {
   readonly path: string;
   readonly origin: "setting" | "python extension" | "folder" | "path";
@@ -22,10 +24,14 @@ export interface Version {
 
 export const OLDEST: Version = { major: 3, minor: 10 };
 
-/** The Pythons to try, best first. Only a setting is final: a wrong one should be heard of, not passed over. */
+/**
+ * The Pythons to try, best first. Only a setting is final: a wrong one should be heard of, not passed over. One that names a file of an
+ * untrusted folder counts for nothing there: the editor keeps back what the folder itself sets, and not what the user has set for all folders.
+ */
 export function candidates(around: Surroundings): Candidate[] {
-  if (around.setting !== "") {
-    return [{ path: resolved(around.setting, around), origin: "setting" }];
+  const setting = resolved(around.setting, around);
+  if (setting !== "" && (around.trusted || !liesInFolder(setting, around))) {
+    return [{ path: setting, origin: "setting" }];
   }
   const found: Candidate[] = [];
   if (around.active !== undefined && around.trusted) {
@@ -56,8 +62,22 @@ export function parseVersion(output: string): Version | undefined {
 function resolved(setting: string, around: Surroundings): string {
   const path = setting.replace(/^~(?=$|[\\/])/, around.home);
   const folder = around.folders[0];
-  const relative = /[\\/]/.test(path) && !/^([\\/]|[A-Za-z]:)/.test(path);
+  const relative = isPath(path) && !/^([\\/]|[A-Za-z]:)/.test(path);
   return relative && folder !== undefined ? `${folder}/${path}` : path;
+}
+
+/** Whether a path leads into one of the folders; on Windows, where case does not count, in whatever case. */
+function liesInFolder(path: string, { folders, windows }: Surroundings): boolean {
+  const paths = windows ? win32 : posix;
+  return isPath(path) && folders.some((folder) => {
+    const way = paths.relative(folder, paths.resolve(folder, path));
+    return !paths.isAbsolute(way) && way.split(/[\\/]/)[0] !== "..";
+  });
+}
+
+/** A name alone is looked up among the programs of the machine. */
+function isPath(text: string): boolean {
+  return /[\\/]/.test(text);
 }
 
 function inEnvironment(prefix: string, windows: boolean): string {

@@ -51,7 +51,7 @@ function unique(reports: readonly Report[]): Found[] {
   for (const found of reports.flatMap((report) => report.diagnostics)) {
     const key = keyOf(found);
     const known = byKey.get(key);
-    if (!found.ignored && (known === undefined || graphs(known) < graphs(found))) {
+    if (!found.ignored && (known === undefined || compareCost(found, known) < 0)) {
       byKey.set(key, found);
     }
   }
@@ -66,7 +66,7 @@ function keyOf({ id, kind, uri, range }: Found): string {
 function causes(all: readonly Found[]): Found[] {
   const ids = new Set(all.map(({ id }) => id));
   const first = all.filter((found) => found.kind !== "caller" && (found.causedBy === null || !ids.has(found.causedBy)));
-  return first.sort((a, b) => rank(a) - rank(b) || graphs(b) - graphs(a));
+  return first.sort((a, b) => rank(a) - rank(b) || compareCost(a, b));
 }
 
 /** What was asked for, and what is not known, comes behind what is wrong. */
@@ -74,8 +74,18 @@ function rank(found: Found): number {
   return found.kind === "not-analysed" ? 2 : found.kind === "intended" || found.kind === "unused-ignore" ? 1 : 0;
 }
 
-function graphs(found: Found): number {
-  return found.cost?.graphs ?? 0;
+const KINDS: readonly string[] = ["skipped", "break", "raised", "recompile", "intended"];
+
+/** The costliest first: errors, lost frames, breaks in loops, those hit most often, those that cut most. As the server's `core/cost.py`. */
+function compareCost(a: Found, b: Found): number {
+  const [left, right] = [costKey(a), costKey(b)];
+  return left.map((part, place) => part - (right[place] ?? 0)).find((difference) => difference !== 0) ?? 0;
+}
+
+function costKey({ severity, kind, cost }: Found): number[] {
+  const order = KINDS.includes(kind) ? KINDS.indexOf(kind) : KINDS.length;
+  const cut = Math.min(cost?.opsBefore ?? 0, cost?.opsAfter ?? 0);
+  return [severity === "error" ? 0 : 1, order, cost?.inLoop ? 0 : 1, -(cost?.hits ?? 1), -cut, -(cost?.graphs ?? 0)];
 }
 
 function byFile(all: readonly Found[], text: LineText): Node[] {

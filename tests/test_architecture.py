@@ -160,3 +160,19 @@ def test_no_module_is_longer_than_one_reads_in_a_sitting() -> None:
         str(path.relative_to(PACKAGE)): count for path in MODULES if (count := len(path.read_text(encoding="utf-8").splitlines())) > 450
     }
     assert not long
+
+
+def test_what_is_on_the_editors_screen_is_waited_for() -> None:
+    """VS Code draws in parts and draws anew: what has to be there is waited for, and only what must not be there is asked once."""
+    read_once = []
+    for path in sorted((Path(__file__).parent / "e2e" / "vscode").glob("test_*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assert) and not _is_absence(node.test):
+                calls = [ast.unparse(part.func) for part in ast.walk(node.test) if isinstance(part, ast.Call)]
+                read_once += [f"{path.name}:{node.lineno} {call}" for call in calls if call.startswith(("workbench.", "view."))]
+    assert not read_once
+
+
+def _is_absence(test: ast.expr) -> bool:
+    return isinstance(test, ast.UnaryOp) or (isinstance(test, ast.Compare) and ast.unparse(test.comparators[0]) == "[]")

@@ -12,6 +12,17 @@ from .code_server import CodeServer
 from .conftest import BREAKING, CLEAN, ROOT, OpenEditor
 from .workbench import ENTRY, Workbench, eventually, repeated
 
+LAYERS = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        x = x + 1
+        print("mid")
+        return x + 2
+"""
+
 BORROWED = [sys.prefix, str(ROOT)]
 """What environments made here take from this one. It may lie in a temporary folder, of which programs see only what they are shown."""
 
@@ -82,7 +93,7 @@ def test_each_folder_has_its_own_settings(open_editor: OpenEditor, tmp_path: Pat
         (tmp_path / name / f"{name}.py").write_text(BREAKING)
         (tmp_path / name / ".venv").symlink_to(sys.prefix)
     workspace = tmp_path / "two.code-workspace"
-    workspace.write_text(json.dumps({"folders": [{"path": name} for name in folders]}))
+    workspace.write_text(json.dumps({"folders": [{"path": name} for name in folders], "settings": {"graphbreak.bands.enable": False}}))
     with open_editor(workspace, {}) as (_, workbench):
         workbench.open_file("quiet.py")
         eventually("an error", lambda: workbench.squiggles("error"))
@@ -90,9 +101,27 @@ def test_each_folder_has_its_own_settings(open_editor: OpenEditor, tmp_path: Pat
         workbench.open_file("plain.py")
         eventually("the lens", lambda: any("2 graphs" in lens for lens in workbench.lenses()))
         assert not workbench.squiggles() + workbench.squiggles("error")
+        assert not workbench.bands()
+        workbench.command("Graphbreak: Toggle Graph Bands")
+        eventually("the bands, though the workspace had them off", workbench.bands)
         workbench.command("View: Show Graphbreak")
         eventually("one break", lambda: len(workbench.tree()) == 1)
         workbench.picture("folders-dark")
+
+
+def test_a_module_is_traced_again_through_its_program(open_editor: OpenEditor, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "layers.py").write_text(LAYERS)
+    (folder / "train.py").write_text("import torch\nfrom layers import Net\n\nnet = torch.compile(Net())\nnet(torch.randn(3))\n")
+    (folder / ".venv").symlink_to(sys.prefix)
+    with open_editor(folder, {}) as (_, workbench):
+        workbench.open_file("train.py")
+        eventually("the lens", lambda: any("2 graphs · 1 break" in lens for lens in workbench.lenses()))
+        workbench.click_lens("Show graphs", lambda: "forward" in workbench.webview_text())
+        workbench.rest()
+        again = workbench.webview().get_by_role("button", name="Trace again")
+        repeated("another trace", lambda: again.click(timeout=5_000), workbench.is_busy)
 
 
 def test_the_environment_selected_in_the_python_extension_is_used(open_editor: OpenEditor, tmp_path: Path) -> None:

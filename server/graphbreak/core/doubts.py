@@ -13,15 +13,22 @@ _USED = re.compile(
     re.VERBOSE,
 )
 _IMPORT = re.compile(r"\b(?:from|import)\b(?:[^\n(]*\([^)]*\)|(?:[^\n\\]|\\.)*)", re.DOTALL)
+_UNSEEN = "*"
 _WORD = re.compile(r"[^\W\d]\w*")
 
 _STATE_OF_THE_WORLD = frozenset(
     {
+        _UNSEEN,
         # files that are there or not, which nothing tells of
         "exists", "lexists", "isfile", "isdir", "islink", "is_file", "is_dir", "stat", "lstat", "access", "getmtime", "getsize", "which",
+        "fstat", "getatime", "getctime", "is_symlink", "is_mount", "ismount", "samefile", "readlink", "realpath", "statvfs", "disk_usage",
+        "is_junction", "find_dotenv", "load_dotenv",
         # readers that are not Python's own
         "from_pretrained", "load_file", "safe_open", "load_dataset", "imread", "read_csv", "read_parquet", "from_file", "h5py", "lmdb",
-        "pyarrow", "ctypes", "cffi", "load_library", "mmap", "memmap", "torchaudio", "cv2",
+        "pyarrow", "ctypes", "cffi", "load_library", "mmap", "memmap", "torchaudio", "cv2", "safetensors", "polars", "duckdb",
+        "sentencepiece",
+        "onnxruntime", "soundfile", "decord", "rasterio", "netCDF4", "read_image", "read_video", "read_file", "load_from_disk", "pipeline",
+        "hub", "PyTorchFileReader", "PackageImporter", "aoti_load_package",
         # time, chance and this machine, as far as programs decide by them
         "datetime", "localtime", "gmtime", "strftime", "ctime", "random", "secrets", "uuid", "uuid1", "uuid4", "urandom", "getpid",
         "gethostname", "psutil", "getuser",
@@ -37,6 +44,15 @@ _TEXT_ITSELF = frozenset(
     }
 )  # fmt: skip
 _VARIABLES = frozenset({"environ", "getenv", "expandvars", "environb"})
+_OF_ITSELF = re.compile(r"\brealpath\s*\(\s*__file__\s*\)")
+"""Where the program itself is."""
+
+_READ_UNSEEN = re.compile(
+    r"\b(?:jit|export)\s*\.\s*load\b|\bfrom\s+torch\s*\.\s*(?:jit|export)\s+import\b[^\n]*\bload\b"
+    r"|\bresolve\s*\([^()]*\bstrict\b"
+)
+"""Files that are opened by torch's own C++; a path that has to be there."""
+
 _TORCHS_OWN = re.compile(
     r"\b(?:torch|np|numpy|jax)\s*\.\s*random\b|\btorch\s*\.\s*(?:jit|_?C\._jit)\s*\.\s*(?:is_scripting|is_tracing|ignore|unused)\b"
 )
@@ -44,9 +60,10 @@ _TORCHS_OWN = re.compile(
 
 def words_of(text: str) -> frozenset[str]:
     """The names that a text uses as attributes, calls, imports, or holds as strings; rather too many than too few."""
-    text = _TORCHS_OWN.sub("", text)
+    text = _TORCHS_OWN.sub("", _OF_ITSELF.sub("", text))
     used = (word for words in _USED.findall(text) for word in words if word)
-    return frozenset((*used, *(word for line in _IMPORT.findall(text) for word in _WORD.findall(line))))
+    unseen = [_UNSEEN] if _READ_UNSEEN.search(text) else []
+    return frozenset((*used, *unseen, *(word for line in _IMPORT.findall(text) for word in _WORD.findall(line))))
 
 
 def is_open_ended(words: frozenset[str]) -> bool:

@@ -15,8 +15,12 @@ from ..worker.protocol import Hello, Needed
 from .prepared import WORKER
 
 _SITES = ("lib/python3*/site-packages", "lib64/python3*/site-packages", "Lib/site-packages")
+_AT_START = ("*.pth", "sitecustomize.py", "usercustomize.py")
 _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)", re.MULTILINE)
-_TELLING = ("TORCH", "PYTORCH", "PYTHON", "CUDA", "OMP_", "MKL", "HF_", "TRITON", "LD_", "LANG", "LC_", "TZ", "HOME", "PATH", "GRAPHBREAK")
+_TELLING = (
+    "TORCH", "PYTORCH", "PYTHON", "CUDA", "OMP_", "MKL", "HF_", "TRITON", "LD_", "LANG", "LC_", "TZ", "HOME", "PATH", "GRAPHBREAK", "KMP_",
+    "NCCL", "GLOO", "NVIDIA", "ACCELERATE_", "TRANSFORMERS_", "XDG_", "AT_", "USE_", "DISABLE_",
+)  # fmt: skip
 _GPUS = ("/dev/nvidiactl", "/dev/kfd")
 _MOST_BYTES = 4 * 1024 * 1024
 _NO_FILE = "no file"
@@ -32,13 +36,19 @@ def stamp(path: str) -> str:
 
 
 def libraries(interpreter: str) -> dict[str, str]:
-    """The stamps by which one sees that an interpreter or what is installed for it has changed: of itself, its folders of packages, and
-    the torch in them."""
+    """The stamps by which one sees that an interpreter or what is installed for it has changed: of itself, its folders of packages, what
+    Python reads of these as it starts, and the torch in them."""
     prefixes = dict.fromkeys(Path(path).parent.parent for path in (interpreter, os.path.realpath(interpreter)))
     sites = [site for prefix in prefixes for pattern in _SITES for site in sorted(prefix.glob(pattern))]
     places = [interpreter, os.path.realpath(interpreter), *(str(prefix / "pyvenv.cfg") for prefix in prefixes), *map(str, sites)]
+    places += [str(path) for site in sites for pattern in _AT_START for path in sorted(site.glob(pattern))]
     places += [str(site / "torch" / name) for site in sites for name in ("", "version.py", "_dynamo")]
     return {place: stamp(place) for place in places}
+
+
+def unchanged(libraries: Mapping[str, str]) -> bool:
+    """Whether they still are as they were; quick, since it looks for nothing new beside the folders, whose stamps tell of that."""
+    return all(stamp(place) == known for place, known in libraries.items())
 
 
 def is_covered(hello: Hello, known: Mapping[str, str]) -> bool:
@@ -69,12 +79,12 @@ def _names(folder: str) -> list[str]:
 def state(path: str, known: str = "") -> str:
     """What a file says, named as it is in `known`: by its stamp, or a digest."""
     now = stamp(path)
-    if " " in known or not now:
+    if (" " in known and known != _NO_FILE) or not now:
         return now
     try:
-        if os.path.getsize(path) > _MOST_BYTES:
-            return now
-        return digest(Path(path).read_bytes()) if os.path.isfile(path) else _NO_FILE
+        if not os.path.isfile(path):
+            return _NO_FILE
+        return now if os.path.getsize(path) > _MOST_BYTES else digest(Path(path).read_bytes())
     except OSError:
         return ""
 
@@ -94,4 +104,4 @@ def variables_of(variables: Mapping[str, str], telling: bool = True) -> str:
 
 def machine() -> list[object]:
     """What a result depends on of this machine."""
-    return [sys.platform, platform.machine(), *(os.path.exists(gpu) for gpu in _GPUS)]
+    return [sys.platform, platform.machine(), os.cpu_count(), *(os.path.exists(gpu) for gpu in _GPUS)]

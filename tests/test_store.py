@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -165,9 +165,9 @@ class Listening(Reuse):
         self.variables = variables
         self.asked: list[Asked] = []
 
-    def keep(self, asked: Asked, ran: Ran, messages: Sequence[Message]) -> None:
+    def keep(self, asked: Asked, ran: Ran, messages: Sequence[Message], libraries: Mapping[str, str]) -> None:
         self.asked.append(asked)
-        super().keep(asked, ran, messages)
+        super().keep(asked, ran, messages, libraries)
 
 
 class Project:

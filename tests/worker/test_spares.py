@@ -68,7 +68,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 def parent(loop: asyncio.AbstractEventLoop) -> Iterator[PreparedParent]:
     variables, _ = worker_variables(os.environ)
     policy = policy_for(Permissions(), variables, paths_of(INTERPRETER), WORKER, os.path.expanduser("~"), os.cpu_count() or 1)
-    parent = PreparedParent(INTERPRETER, policy)
+    parent = PreparedParent(INTERPRETER, policy, {})
     loop.run_until_complete(parent.start())
     yield parent
     loop.run_until_complete(parent.close())

@@ -100,7 +100,14 @@ class Sandboxed:
         if self._listening is not None:
             self._listening.cancel()
         if self._line is not None:
-            self._line.close()
+            hang_up(self._line)
+
+
+def hang_up(line: socket.socket) -> None:
+    """Close a socket that the event loop may be waiting for: its number is soon another socket's, for which nobody would be woken then."""
+    if line.fileno() >= 0:
+        asyncio.get_running_loop().remove_reader(line)
+    line.close()
 
 
 async def start(command: Sequence[str], policy: Policy, *, descriptors: Sequence[int] = (), single: bool, **streams: Any) -> Sandboxed:

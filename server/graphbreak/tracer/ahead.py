@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..sandbox.policy import Policy
 from ..worker.protocol import Job, Message
@@ -17,11 +17,12 @@ _PAUSE_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Place:
-    """What a process is started with: only a job that needs just the same can have it."""
+    """What a process is started with: only a job that needs just the same can have it. `libraries` is what is installed."""
 
     interpreter: str
     policy: Policy
     folders: tuple[str, ...]
+    libraries: dict[str, str] = field(default_factory=dict, hash=False)
 
 
 class Ahead:

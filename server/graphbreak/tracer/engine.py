@@ -50,9 +50,9 @@ class Engine:
         fork = sys.platform == "linux" and not os.environ.get("GRAPHBREAK_NO_FORK") if fork is None else fork
         self._variables, self._notes = worker_variables(os.environ)
         self.reuse = self.reusing(store) if store is not None else None
-        self._pool = Pool(fork, self._variables)
         self.names: dict[str, dict[str, bool]] = {}
         """For each interpreter the dotted names that were asked for, and whether its torch has them."""
+        self._pool = Pool(fork, self._variables, lambda interpreter: self.names.pop(interpreter, None))
         self._lanes = 0
         self.focusing = Focusing()
 

@@ -15,6 +15,7 @@ from ..worker.protocol import Hello, Needed
 from .prepared import WORKER
 
 _SITES = ("lib/python3*/site-packages", "lib64/python3*/site-packages", "Lib/site-packages")
+_OF_TORCH = ("", "version.py", "_dynamo")
 _AT_START = ("*.pth", "sitecustomize.py", "usercustomize.py")
 _VERSION = re.compile(r"^__version__\s*=\s*['\"]([^'\"]+)", re.MULTILINE)
 _TELLING = (
@@ -42,7 +43,13 @@ def libraries(interpreter: str) -> dict[str, str]:
     sites = [site for prefix in prefixes for pattern in _SITES for site in sorted(prefix.glob(pattern))]
     places = [interpreter, os.path.realpath(interpreter), *(str(prefix / "pyvenv.cfg") for prefix in prefixes), *map(str, sites)]
     places += [str(path) for site in sites for pattern in _AT_START for path in sorted(site.glob(pattern))]
-    places += [str(site / "torch" / name) for site in sites for name in ("", "version.py", "_dynamo")]
+    places += [str(site / "torch" / name) for site in sites for name in _OF_TORCH]
+    return {place: stamp(place) for place in places}
+
+
+def around(torch_folder: str) -> dict[str, str]:
+    """The same of a torch, wherever it is installed."""
+    places = (os.path.dirname(torch_folder), *(os.path.join(torch_folder, name) for name in _OF_TORCH))
     return {place: stamp(place) for place in places}
 
 

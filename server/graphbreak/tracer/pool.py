@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from ..core.requests import Permissions
@@ -14,6 +14,7 @@ from ..core.tracing import Finished
 from ..sandbox import start as sandbox
 from ..sandbox.policy import Policy, policy_for
 from ..worker.protocol import Job, Message
+from . import facts
 from .ahead import Ahead, Place
 from .environment import paths_of
 from .prepared import WORKER, CannotStart, GrownParent, NotAllowed, ParentGone, PreparedParent, Ran
@@ -39,14 +40,19 @@ class Pool:
     """Parents by interpreter and permissions, and those of the second level that have grown from them. Without `fork` each job has a
     process of its own."""
 
-    def __init__(self, fork: bool, variables: Mapping[str, str]) -> None:
-        self._fork, self._variables = fork, variables
+    def __init__(self, fork: bool, variables: Mapping[str, str], changed: Callable[[str], object] = lambda interpreter: None) -> None:
+        """`changed` is told of an interpreter whose libraries are others now."""
+        self._fork, self._variables, self._changed = fork, variables, changed
         self.ahead = Ahead(IDLE_SECONDS)
         self._parents: dict[Key, asyncio.Task[PreparedParent]] = {}
         self._grown: dict[Key, list[GrownParent]] = {}
         self._growing: dict[Key, asyncio.Task[None]] = {}
         self._imports: OrderedDict[tuple[Key, _Entry], tuple[str, ...]] = OrderedDict()
+        self._outdated: list[PreparedParent] = []
+        """Parents of libraries that are not on disk any more, until their jobs have ended."""
         self._unfit: set[tuple[str, str]] = set()
+        self._libraries: dict[str, dict[str, str]] = {}
+        """Where nothing is forked: those that the last job of an interpreter had."""
         self._failures: dict[tuple[str, ...], int] = {}
         self._sweeper: asyncio.TimerHandle | None = None
         self._asleep: Key | None = None
@@ -56,8 +62,8 @@ class Pool:
     @property
     def ready(self) -> list[PreparedParent]:
         """The parents of the first level that are ready."""
-        done = [task for task in self._parents.values() if task.done() and not task.cancelled() and task.exception() is None]
-        return [task.result() for task in done if task.result().alive]
+        found = map(_parent_of, self._parents.values())
+        return [parent for parent in found if parent is not None and parent.alive]
 
     @property
     def grown(self) -> list[GrownParent]:
@@ -65,17 +71,41 @@ class Pool:
         return [parent for parents in self._grown.values() for parent in parents if parent.alive]
 
     async def prepare(self, interpreter: str, permissions: Permissions) -> PreparedParent:
-        """The parent of an interpreter with these permissions, started if there is none. Raises CannotStart and NotAllowed."""
+        """The parent of an interpreter with these permissions, started if there is none that has imported what is installed now. Raises
+        CannotStart and NotAllowed."""
         key = (interpreter, permissions)
         task = self._parents.get(key)
-        if task is None or (task.done() and (task.cancelled() or task.exception() is not None or not task.result().alive)):
+        if task is not None and (known := _parent_of(task)) is not None and not facts.unchanged(known.libraries):
+            self._replace(key, known)
+            task = None
+        if task is None or (task.done() and ((known := _parent_of(task)) is None or not known.alive)):
             task = self._parents[key] = asyncio.create_task(self._start(interpreter, permissions))
         return await asyncio.shield(task)  # a cancelled trace must not take down a parent that others wait for
 
     async def _start(self, interpreter: str, permissions: Permissions) -> PreparedParent:
-        parent = PreparedParent(interpreter, self._policy(interpreter, permissions))
-        await parent.start()
+        libraries = await asyncio.to_thread(facts.libraries, interpreter)
+        parent = PreparedParent(interpreter, self._policy(interpreter, permissions), libraries)
+        hello = await parent.start()
+        parent.libraries = {**await asyncio.to_thread(facts.around, hello.torch_folder), **libraries}
         return parent
+
+    def _replace(self, key: Key, parent: PreparedParent) -> None:
+        """Something was installed: have this parent and what has grown from it end once their jobs have, and forget what was learnt."""
+        del self._parents[key]
+        self._outdated.append(parent)
+        self._unfit = {unfit for unfit in self._unfit if unfit[0] != key[0]}
+        self._failures.clear()
+        self._changed(key[0])
+        self._aside(self._end_when_idle(parent, self._grown.pop(key, [])))
+
+    async def _end_when_idle(self, parent: PreparedParent, grown: Sequence[GrownParent]) -> None:
+        while parent.alive and (parent.busy or any(one.busy for one in grown)):
+            await asyncio.sleep(_PAUSE_SECONDS)
+        for one in grown:
+            one.close()
+        if parent in self._outdated:
+            self._outdated.remove(parent)
+            await parent.close()
 
     def _policy(self, interpreter: str, permissions: Permissions) -> Policy:
         """What programs may do under an interpreter. Raises NotAllowed where the platform has nothing of what is required."""
@@ -86,7 +116,11 @@ class Pool:
     async def run(self, job: Job, interpreter: str, rights: Rights, timeout: float, on_message: Callable[[Message], None]) -> Ran:
         """Run a job, by a fork where that is possible. Raises CannotStart and NotAllowed."""
         if not self._fork:
-            place = Place(interpreter, self._policy(interpreter, rights.permissions), rights.folders)
+            libraries = await asyncio.to_thread(facts.libraries, interpreter)
+            place = Place(interpreter, self._policy(interpreter, rights.permissions), rights.folders, libraries)
+            if self._libraries.setdefault(interpreter, libraries) != libraries:
+                self._libraries[interpreter] = libraries
+                self._changed(interpreter)
             return await self.ahead.run(place, job, timeout, on_message)
         key = (interpreter, rights.permissions)
         for _ in range(3):
@@ -162,13 +196,13 @@ class Pool:
     async def _grow(self, key: Key, job: Job, parent: PreparedParent) -> None:
         """Have a parent of the second level for an entry, made while no job runs."""
         await asyncio.sleep(_PAUSE_SECONDS)
-        while parent.alive and (wanted := self._wanted(key, job)):
+        while parent.alive and parent not in self._outdated and (wanted := self._wanted(key, job)):
             if parent.busy or any(grown.busy for grown in self._grown.get(key, ())):
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
             made = await parent.grow(wanted)
             if isinstance(made, GrownParent):
-                self._keep_grown(key, made)
+                made.close() if parent in self._outdated or not parent.alive else self._keep_grown(key, made)
                 return
             if not made:
                 self._failures[wanted] = _MOST_FAILURES
@@ -199,7 +233,7 @@ class Pool:
         ready = self.ready
         newest = max((parent.used for parent in ready), default=0.0)
         for key, task in list(self._parents.items()):
-            parent = task.result() if task.done() and not task.cancelled() and task.exception() is None else None
+            parent = _parent_of(task)
             if parent is None:
                 continue
             grown = self._grown.get(key, [])
@@ -245,6 +279,7 @@ class Pool:
         self._asleep = None
         await self.ahead.end()
         parents, self._parents = self._parents, {}
+        outdated, self._outdated = self._outdated, []
         grown, self._grown = self.grown, {}
         for one in grown:
             one.close()
@@ -254,11 +289,18 @@ class Pool:
                 await (await task).close()
             except (CannotStart, asyncio.CancelledError, Exception):
                 continue
+        for parent in outdated:
+            await parent.close()
         if self._background:
             await asyncio.wait(self._background)
         self._imports.clear()
         self._unfit.clear()
         self._failures.clear()
+
+
+def _parent_of(task: asyncio.Task[PreparedParent]) -> PreparedParent | None:
+    """The parent that was started; none while it is not ready or where it could not start."""
+    return task.result() if task.done() and not task.cancelled() and task.exception() is None else None
 
 
 def _entry(job: Job) -> _Entry:

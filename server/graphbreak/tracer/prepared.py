@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..sandbox.policy import Policy
-from ..sandbox.start import Sandboxed, start
+from ..sandbox.start import Sandboxed, hang_up, start
 from ..worker import protocol
 from ..worker.protocol import Grow, Grown, Hello, Message
 from .connection import Tail, version_problem
@@ -48,8 +48,10 @@ def refusal(program: Sandboxed) -> NotAllowed:
 class PreparedParent(Forks):
     """One parent process. `start` it first; `close` ends it with all its jobs, and those of the parents that have grown from it."""
 
-    def __init__(self, interpreter: str, policy: Policy) -> None:
+    def __init__(self, interpreter: str, policy: Policy, libraries: Mapping[str, str]) -> None:
         super().__init__()
+        self.libraries = libraries
+        """What was installed when it was started, as `facts` tells it."""
         self._interpreter = interpreter
         self._policy = policy
         self._noise = Tail()
@@ -133,7 +135,8 @@ class PreparedParent(Forks):
 
     async def close(self) -> None:
         """End it with all its jobs; returns when it is gone."""
-        self._control.close()
+        hang_up(self._control)
+        self._lost = True
         if self._program is not None and self._program.process.returncode is None:
             try:
                 await asyncio.wait_for(self._program.process.wait(), 5)
@@ -162,7 +165,7 @@ class GrownParent(Forks):
 
     def close(self) -> None:
         """End it with all its jobs."""
-        self._control.close()
+        hang_up(self._control)
         self._lost = True
         self._forget_jobs()
 

@@ -56,13 +56,13 @@ class Reuse:
     def __init__(self, store: Store, variables: Mapping[str, str]) -> None:
         self._store = store
         self._variables = variables
-        self._libraries: dict[str, dict[str, str]] = {}
         self._keeping: set[asyncio.Task[None]] = set()
 
     async def ran(self, asked: Asked, on_message: OnMessage, run: Callable[[OnMessage], Awaitable[Ran]]) -> Ran:
         """What the job says: what was kept of it, where that is certain, else what it says when it is run; that is kept then."""
         await self.settled()
-        kept = await asyncio.to_thread(self.find, asked) if not asked.fresh else None
+        libraries = await asyncio.to_thread(facts.libraries, asked.interpreter)  # which the worker has imported or finds out of date
+        kept = await asyncio.to_thread(self.find, asked, libraries) if not asked.fresh else None
         if kept is not None:
             for message in kept.messages:
                 on_message(message)
@@ -75,7 +75,7 @@ class Reuse:
                 on_message(message)
 
         ran = await run(hear)
-        task = asyncio.create_task(asyncio.to_thread(self.keep, asked, ran, messages))
+        task = asyncio.create_task(asyncio.to_thread(self.keep, asked, ran, messages, libraries))
         self._keeping.add(task)
         task.add_done_callback(self._keeping.discard)
         return ran
@@ -89,12 +89,10 @@ class Reuse:
         """Heed nothing that was kept before now."""
         await self.settled()
         self._store.begin_anew()
-        self._libraries.clear()
 
-    def find(self, asked: Asked) -> Kept | None:
+    def find(self, asked: Asked, libraries: Mapping[str, str] | None = None) -> Kept | None:
         """What a run of the job would say now, if that is known for certain. Reads files, so it is for a thread, and so is `keep`."""
-        libraries = facts.libraries(asked.interpreter)
-        self._libraries.setdefault(asked.interpreter, libraries)  # as they were before anything was started
+        libraries = facts.libraries(asked.interpreter) if libraries is None else libraries
         for kept in self._store.candidates(self._question(asked), asked.job.text):
             answer = self._answer(kept, asked.job, libraries)
             if answer is not None:
@@ -109,10 +107,9 @@ class Reuse:
         answer = answers(kept, job, texts)
         return answer if answer is not None and facts.still(kept.needed) else None
 
-    def keep(self, asked: Asked, ran: Ran, messages: Sequence[Message]) -> None:
-        """Keep what a run said, if it may be the answer another time."""
+    def keep(self, asked: Asked, ran: Ran, messages: Sequence[Message], libraries: Mapping[str, str]) -> None:
+        """Keep what a run said, if it may be the answer another time. `libraries` are those from before it."""
         job, needed = asked.job, needed_of(messages, asked.job)
-        libraries = self._libraries.get(asked.interpreter, {})
         if not isinstance(ran.end, Finished) or ran.end.ended.problem or needed is None or not facts.is_covered(ran.hello, libraries):
             return
         texts = _texts_now(dict.fromkeys(needed.programs, ""), job)

@@ -77,8 +77,8 @@ bench-reach: install  ## how many marked functions that nothing calls are traced
 	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.reach
 
 bench-fixes: install  ## how many breaks the fixes remove, over given programs and vendored models (an hour): benchmarks/fixes/RESULTS.md
-	@$(BIN)/python benchmarks/fixes/run.py --results benchmarks/fixes/RESULTS.md
-	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.fixes.verdict
+	@status=0; $(BIN)/python benchmarks/fixes/run.py --results benchmarks/fixes/RESULTS.md || status=1; \
+	PYTHONPATH=server:. $(BIN)/python -m benchmarks.fixes.verdict || status=1; exit $$status
 
 bench-focus: install  ## how soon the breaks of an edited layer are shown, against the whole model's trace: benchmarks/focus/RESULTS.md
 	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.focus

@@ -3,7 +3,7 @@
     python -m benchmarks.fixes.verdict [ROUNDS]
 
 Through the real server over stdio; beside each round the same file is traced in a process that is warm. The file has two breaks, and the
-cursor is on the second.
+cursor is on the second. The exit status is 1 where the median is over its limit.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ f(torch.randn(8, 16))
 """
 LINE = 10
 """Of the second break, from 0."""
+LIMIT = 1.0
+"""Seconds from the diagnostics to the verdict."""
 _EVERY = 0.02
 
 
-def main() -> None:
-    """Print a line per round, and the medians."""
+def main() -> int:
+    """Print a line per round, and the medians: the exit status."""
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     print(machine.words())
     waited, traces = [], []
@@ -61,7 +63,15 @@ def main() -> None:
                     traces.append(trace)
                     print(f"{took:.2f} s, a warm trace {trace:.2f} s: {title}", flush=True)
     took, trace = statistics.median(waited), statistics.median(traces)
-    print(f"median of {rounds}: {took:.2f} s from the diagnostics to the verdict, {took / trace:.1f} warm traces of {trace:.2f} s")
+    verdict_on_it, status = judged(took)
+    beside = f"{took / trace:.1f} warm traces of {trace:.2f} s"
+    print(f"{verdict_on_it:7} median of {rounds}: {took:.2f} s from the diagnostics to the verdict (at most {LIMIT:.2f} s), {beside}")
+    return status
+
+
+def judged(took: float) -> tuple[str, int]:
+    """What is said of a median, and the exit status."""
+    return ("ok", 0) if took <= LIMIT else ("MISSED", 1)
 
 
 def verdict(editor: Editor, path: Path, text: str) -> tuple[float, str]:
@@ -80,4 +90,4 @@ def verdict(editor: Editor, path: Path, text: str) -> tuple[float, str]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

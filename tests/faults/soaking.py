@@ -60,6 +60,8 @@ HOSTILE = [
 ]
 
 
+_SLOPE, _HOVER = 2048, 100.0
+"""What the memory of the server may grow by for each trace, in bytes; what 99 of 100 hovers may take at most, in ms."""
 ROUND = len(HOSTILE) * EVERY
 """After so many traces each hostile program had its turn."""
 
@@ -288,7 +290,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join([_line(found), *found.wrong, *found.left]))
     if options.results is not None:
         options.results.write_text(results(found), encoding="utf-8")
-    return 1 if found.wrong or found.left or found.slope > 2048 or found.hover(99) > 100 else 0
+    missed = [
+        name
+        for name, bad in (
+            ("results of good programs", bool(found.wrong)),
+            ("nothing left behind", bool(found.left)),
+            ("memory", found.slope > _SLOPE),
+            ("hovers", found.hover(99) > _HOVER),
+        )
+        if bad
+    ]
+    print("\n".join(f"MISSED  {name}" for name in missed) or "ok")
+    return int(bool(missed))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ NAMES = (
     "unchanged",
     "first",
     "requests",
+    "cancel",
     "keystrokes",
     "scan",
     "idle",

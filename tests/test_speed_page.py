@@ -58,6 +58,18 @@ def test_the_page_names_what_was_missed_and_what_failed(tmp_path: Path) -> None:
     assert sum(part.tag.endswith("polyline") for part in picture.iter()) == 3
 
 
+def test_the_page_says_what_no_limit_is_for(tmp_path: Path) -> None:
+    rows, page = _module("rows"), _module("page")
+    kept = rows.Row("its break", 1 / 6, "x", 1 / 5, 10)
+    end = rows.Row("its end", 1 / 3.1, "x", None, 10, beyond=1 / 5)
+    profile = {"profile": {"parts": ["ours", "Dynamo, as it counts"], "medians": {"small": [0.03, 0.03], "a model": [0.1, 4.9]}}}
+    text = page.page([kept, rows.from_json(end.as_json())], "2 cores", profile, tmp_path / "results", 60.0, True)
+    assert "Each of the 1 figures that have a limit keeps it." in text
+    assert "its end: this has no limit, and at 1/3.1 does not reach 1/5.0" in text
+    assert "Dynamo by itself takes 98 % of an analysis (a model)" in text
+    assert "does not reach" not in page.page([kept], "2 cores", profile, tmp_path / "results", 60.0, True)
+
+
 def test_every_figure_is_there() -> None:
     for name in _module("figures").NAMES:
         figure = _module(f"figures.{name}")

@@ -30,7 +30,7 @@ def page(rows: Sequence[Row], machine: str, data: Mapping[str, object], pictures
         "",
         *_profile(data.get("profile")),
         *_growth(data, pictures),
-        *_left(rows),
+        *_left(rows, data.get("profile")),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -94,17 +94,34 @@ def _growth(data: Mapping[str, object], pictures: Path) -> Iterator[str]:
         yield from ("", f"![Time by {name}]({pictures.parent.name}/{pictures.name}/{picture.name})", "")
 
 
-def _left(rows: Sequence[Row]) -> Iterator[str]:
+def _left(rows: Sequence[Row], profile: object) -> Iterator[str]:
     yield from ("## What is left to gain", "")
     missed = [row for row in rows if row.verdict in ("MISSED", "FAILED")]
     if not missed:
-        yield "Every figure keeps its limit."
+        yield f"Each of the {sum(row.limit is not None for row in rows)} figures that have a limit keeps it."
     for row in missed:
         if row.measured is None or row.limit is None:
             yield f"- {row.figure}: there is no figure: {row.problem}."
         else:
             yield f"- {row.figure}: {_form(row, row.measured)} where {_form(row, row.limit)} is the limit ({row.beside})."
+    yield from _not_held(rows, profile)
     yield from ("", NOTES)
+
+
+def _not_held(rows: Sequence[Row], profile: object) -> Iterator[str]:
+    """What has no limit because it would miss the one that is for something earlier."""
+    for row in rows:
+        if row.beyond is None or row.measured is None:
+            continue
+        measured, asked = _form(row, row.measured), _form(row, row.beyond)
+        yield from ("", f"{row.figure}: this has no limit, and at {measured} does not reach {asked}, which is")
+        yield "asked of what is published first alone: its break."
+        if isinstance(profile, dict):
+            at = next((number for number, part in enumerate(profile["parts"]) if part.startswith("Dynamo")), None)
+            name, parts = next(reversed(profile["medians"].items()))
+            if at is not None:
+                share = 100 * parts[at] / sum(parts)
+                yield f"Dynamo by itself takes {share:.0f} % of an analysis ({name}), so nothing beside it can bring that."
 
 
 NOTES = """\
@@ -113,8 +130,8 @@ Beyond the limits, in the order of what they would bring:
 - Nearly all of a large trace is Dynamo's own symbolic execution, and most breaks restart their frame, so that what stands before them is
   executed again. Tracing less (the smallest function that holds the edit) is the only thing that shortens it; the profile above says how
   little the rest can bring.
-  The tiny BART shows what that means: its warm trace alone takes about a third of the cold command, so the end of its trace has no limit
-  against that; its break is published half-way, when the first of the two attempts has come to it.
+  The tiny BART shows what that means: its warm trace alone takes about a third of the cold command, and the end of its trace is never
+  sooner; its break is published half-way, when the first of the two attempts has come to it.
 - A warm trace is PyTorch's as it is. Half of what it takes for a small frame is the measuring of its guards for a log, with the processor's
   caches flushed before; our workers leave that out, which is why a save can take less than a warm trace.
 - A forked process pays the kernel for each page that it writes to, and for its end. Many small files on the command line show it most:

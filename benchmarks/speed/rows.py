@@ -25,6 +25,8 @@ class Row:
     high: float = 0.0
     beside: str = ""
     problem: str = ""
+    beyond: float | None = None
+    """A limit that is for another figure, and that this one does not keep to: it is not held to it, and the page says so."""
 
     @property
     def verdict(self) -> str:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from lsprotocol import types
 
+from graphbreak.core.source import SourceFile
+from graphbreak.lsp import workspace_files
 from graphbreak.lsp.workspace_files import marked_files
+from graphbreak.tracer.files import read_source
 
 from .editor import MARK, Editor, capabilities, until
 
@@ -32,6 +38,32 @@ def test_files_without_the_words_are_not_read_whole(tmp_path: Path) -> None:
     _write(tmp_path / "split.py", "#" * ((1 << 16) - 3) + "compile\n" + BREAK)
     _write(tmp_path / "none.py", "#" * (1 << 17))
     assert marked_files([str(tmp_path)], {}, lambda: False) == [str(tmp_path / "split.py")]
+
+
+def test_of_five_thousand_files_those_with_the_word_are_read_by_several_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"marked": BREAK, "pattern": "import re\nre.compile('x')\n", "plain": "x = 1\n" * 50}
+    names = ["marked" if number % 25 == 0 else "pattern" if number % 25 == 1 else "plain" for number in range(5000)]
+    for number, name in enumerate(names):
+        _write(tmp_path / f"package{number // 100}" / f"{name}{number}.py", texts[name])
+    read: list[str] = []
+    readers: set[str] = set()
+    real, chunks = read_source, workspace_files._chunks
+
+    def reading(path: str) -> SourceFile | None:
+        read.append(Path(path).name)
+        return real(path)
+
+    def looking(path: str) -> Iterator[bytes]:
+        readers.add(threading.current_thread().name)
+        return chunks(path)
+
+    monkeypatch.setattr(workspace_files, "read_source", reading)
+    monkeypatch.setattr(workspace_files, "_chunks", looking)
+    found = marked_files([str(tmp_path)], {}, lambda: False)
+    assert sorted(Path(path).name for path in found) == sorted(f"marked{number}.py" for number in range(0, 5000, 25))
+    assert sorted(read) == sorted(f"{name}{number}.py" for number, name in enumerate(names) if name != "plain")
+    assert len(readers) > 1
+    assert threading.current_thread().name not in readers
 
 
 def test_what_git_leaves_out_is_not_searched(tmp_path: Path) -> None:

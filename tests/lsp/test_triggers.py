@@ -29,6 +29,16 @@ async def test_on_save_an_edit_is_seen_after_saving(editor: Editor, tmp_path: Pa
     assert (request.version, request.overlay[str(path)]) == (2, request.source.text)
 
 
+async def test_what_is_asked_for_is_traced_anew_whatever_is_kept(editor: Editor, tmp_path: Path) -> None:
+    await editor.connect(tmp_path)
+    path = tmp_path / "a.py"
+    editor.open(path, CLEAN)
+    await editor.analysed(1)
+    await editor.command("graphbreak.trace", path.as_uri())
+    await editor.analysed(2)
+    assert [request.fresh for request in editor.analyser.requests] == [False, True]
+
+
 async def test_on_type_an_edit_is_seen_after_a_pause_and_only_then(editor: Editor, tmp_path: Path) -> None:
     await editor.connect(tmp_path, options={"run": "onType"})
     path = tmp_path / "a.py"

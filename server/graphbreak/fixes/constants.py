@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass
 
 from .imports import is_local, resolved
-from .names import is_builtin, module_binders
-from .syntax import COMPREHENSIONS, DEFINITIONS, Place, dotted
+from .names import is_builtin, is_rebound, module_binders
+from .syntax import COMPREHENSIONS, Place, dotted
 
 _CHANGING = (
     *("time.", "random.", "numpy.random.", "uuid.", "secrets.", "datetime.", "threading.", "subprocess.", "socket.", "copy.", "gc."),
@@ -27,7 +27,25 @@ _STEADY = (
 _STEADY_METHODS = frozenset(
     {"encode", "decode", "hexdigest", "digest", "split", "join", "lower", "upper", "strip", "replace", "format", "startswith", "endswith"}
     | {"keys", "values", "items", "index", "count", "get", "bit_length", "tolist", "item", "sub", "match", "search", "group"}
+    | {"view", "reshape", "unsqueeze", "squeeze", "flatten", "transpose", "permute", "t", "to", "long", "float"}
 )
+_FIXED = (
+    *(
+        "math.",
+        "string.",
+        "torch.float",
+        "torch.int",
+        "torch.uint",
+        "torch.bool",
+        "torch.half",
+        "torch.double",
+        "torch.long",
+        "torch.short",
+    ),
+    *("torch.bfloat16", "torch.complex", "torch.pi", "numpy.float", "numpy.int", "numpy.uint", "numpy.bool", "numpy.pi", "sys.maxsize"),
+)
+"""The values of modules that stay what they are."""
+_FROZEN = (ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp)
 _PLAIN_VALUES = (ast.Constant, ast.Name, ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript, ast.Compare)
 _PLAIN_CALLS = frozenset(
     {"int", "float", "str", "bool", "list", "tuple", "dict", "set", "len", "max", "min", "sorted", "range", "sum", "round", "abs"}
@@ -52,11 +70,23 @@ def constancy_of(place: Place, node: ast.expr) -> Constancy | None:
     attributes = {part.attr for part in parts if isinstance(part, ast.Attribute) and part.value in own}
     if len(own) > sum(isinstance(part, ast.Attribute) and part.value in own for part in parts):
         return None  # the object itself is handed on
-    names = [part.id for part in parts if isinstance(part, ast.Name) and part.id not in bound | {me}]
-    known = [_name(place, name) for name in names]
+    known = [_name(place, name, called) for name, called in _named(node) if name.partition(".")[0] not in bound | {me}]
     known += [_call(place, part, me, bound) for part in parts if isinstance(part, ast.Call)]
     known += [_attribute(place, attribute, me, 0) for attribute in attributes]
     return None if None in known else Constancy(me if own else "", all(known))
+
+
+def attributes_of(place: Place, node: ast.expr) -> set[str]:
+    """The attributes of its object that an expression in a method reads."""
+    me = _receiver(place)
+    return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute) and me and dotted(part.value) == me}
+
+
+def _named(node: ast.expr) -> list[tuple[str, bool]]:
+    """The dotted names in an expression, each as long as it is written, and whether it is called."""
+    callees = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    inner = {id(part.value) for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+    return [(dotted(part), id(part) in callees) for part in ast.walk(node) if dotted(part) and id(part) not in inner]
 
 
 def _bound_inside(node: ast.expr) -> set[str]:
@@ -65,11 +95,13 @@ def _bound_inside(node: ast.expr) -> set[str]:
     return {name.id for generator in generators for name in ast.walk(generator.target) if isinstance(name, ast.Name)}
 
 
-def _name(place: Place, name: str) -> bool | None:
-    """True for a name that stays what it is, False for one of the module that may change, None for a local one."""
-    if is_local(place, name):
+def _name(place: Place, name: str, called: bool) -> bool | None:
+    """True for a name that stays what it is (or is called, which is judged by itself), False for one that may change, None for a local."""
+    root = name.partition(".")[0]
+    if is_local(place, root):
         return None
-    return is_builtin(name) or _is_fixed(place, name)
+    builtin = is_builtin(root) and not module_binders(place.module, root)
+    return called or builtin or is_fixed(place, name) or resolved(place, name).startswith(_FIXED)
 
 
 def _receiver(place: Place) -> str:
@@ -82,15 +114,14 @@ def _receiver(place: Place) -> str:
     return function.args.args[0].arg if function.args.args and not static else ""
 
 
-def _is_fixed(place: Place, name: str) -> bool:
-    """Whether a name of the module is bound once, by an import, a definition, or to a plain value."""
+def is_fixed(place: Place, name: str) -> bool:
+    """Whether a name of the module is bound once, to numbers and texts that nothing can change."""
     binders = module_binders(place.module, name)
-    if len(binders) != 1:
+    value = binders[0].value if len(binders) == 1 and isinstance(binders[0], (ast.Assign, ast.AnnAssign)) else None
+    if value is None or is_local(place, name) or is_rebound(place.source, name):
         return False
-    binder = binders[0]
-    if isinstance(binder, ast.Assign):
-        return isinstance(binder.value, (ast.Constant, ast.Tuple, ast.BinOp, ast.UnaryOp))
-    return isinstance(binder, (ast.Import, ast.ImportFrom, *DEFINITIONS))
+    parts = [part for part in ast.walk(value) if isinstance(part, ast.expr)]
+    return all(isinstance(part, _FROZEN) or (isinstance(part, ast.Name) and part.id != name and is_fixed(place, part.id)) for part in parts)
 
 
 def _call(place: Place, call: ast.Call, me: str, bound: set[str]) -> bool | None:
@@ -151,7 +182,8 @@ def _method(place: Place, method: ast.FunctionDef, depth: int) -> bool | None:
                 return None
             plain = target.startswith(_STEADY) or target in _PLAIN_CALLS or getattr(node.func, "attr", "") in _STEADY_METHODS
             certain = certain and (plain or dotted(node.func).startswith(me + "."))
-        if isinstance(node, (ast.Global, ast.Nonlocal, ast.Yield, ast.Await)):
+        written = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+        if written or isinstance(node, (ast.Global, ast.Nonlocal, ast.Yield, ast.Await)):
             return None
     return certain
 

@@ -40,3 +40,21 @@ def _is_read(call: ast.Call) -> bool:
     """Whether a call of `open` opens a file to read it."""
     modes = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     return all(isinstance(mode, ast.Constant) and mode.value in ("r", "rb", "rt") for mode in modes)
+
+
+def changes_in_place(node: ast.AST, attribute: str) -> bool:
+    """Whether a single node changes what an attribute of that name holds: an item of it is set, or a method of it is called that writes."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        method = node.func.attr
+        return (method in _WRITES or (method.endswith("_") and not method.endswith("__"))) and _is_part_of(node.func.value, attribute)
+    written = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+    return written and _is_part_of(node.value, attribute)  # type: ignore[attr-defined]
+
+
+def _is_part_of(node: ast.AST, attribute: str) -> bool:
+    """Whether an expression is an attribute of that name, or an item or attribute of it."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Attribute) and node.attr == attribute:
+            return True
+        node = node.value
+    return False

@@ -14,14 +14,16 @@ After (one fix each):
 
 A deep copy of a tensor is a new one without a history, as `detach().clone()` gives.
 
-When it is not safe: `copy.copy` shares what the object holds. Where the function only reads and sets attributes of the copy, the original
-stays as it was and the fix is safe; where the copy goes elsewhere (returned, handed on, an item set in what it holds), the fix says that it
-changes behaviour.
+When it is not safe: `copy.copy` shares what the object holds. Where the function only computes with what it reads of the copy, and sets
+attributes of the copy itself, the original stays as it was and the fix is safe. Where the copy or a part of it goes elsewhere (returned,
+handed on, an item set in it, a method of it called), also by another name, the fix says that it changes behaviour. So it does for a tensor
+that was handed in with a gradient of its own: its deep copy has one too.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
@@ -32,8 +34,14 @@ from .edits import finished
 from .imports import resolved
 from .model import FixContext
 from .regions import compiled_place
-from .syntax import Place, dotted, own_nodes
+from .shared import is_read
+from .syntax import Function, Place, dotted
+from .uses import chains_to, loads_of
 from .values import value_of
+
+_OF_MODULES = frozenset({"weight", "bias", "data", "grad", "requires_grad"})
+"""What modules keep in a table that a copy shares, and tensors in their storage."""
+_FURTHEST = 3
 
 
 def copied_value(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
@@ -49,7 +57,8 @@ def copied_value(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     if value is not None and value.tensor:
         receiver = text if is_primary(text) else f"({text})"
         edit = Edit(node_span(source, call), f"{receiver}.detach().clone()")
-        return finished(f"Copy the tensor with `{receiver}.detach().clone()`", source, (edit,))
+        safety = Safety.CHANGES_BEHAVIOUR if _has_gradient(place, argument, diagnostic.path, context) else Safety.SAFE
+        return finished(f"Copy the tensor with `{receiver}.detach().clone()`", source, (edit,), safety)
     callee = dotted(call.func)
     if not callee.endswith(".deepcopy") or isinstance(argument, (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp)):
         return None
@@ -58,39 +67,71 @@ def copied_value(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     return finished(f"Copy `{text}` one level deep (`copy.copy`)", source, (edit,), safety)
 
 
+def _has_gradient(place: Place, argument: ast.expr, path: str, context: FixContext) -> bool:
+    """Whether a tensor was handed in with a gradient of its own, which its deep copy has too."""
+    function = place.functions[-1]
+    calls = context.inputs.get((path, function.lineno - 1), frozenset())
+    names = [part.id for part in ast.walk(argument) if isinstance(part, ast.Name)]
+    return any(re.search(rf"(?:^|, ){name}: [^,\[]*\[[^\]]*\][^,]* with grad", call) for name in names for call in calls)
+
+
 def _stays_shallow(place: Place, call: ast.Call) -> bool:
-    """Whether the function only reads and sets attributes of the copy."""
-    statement = place.statement
+    """Whether the function only reads attributes of the copy, as operands, and sets attributes of it; and leaves the original alone."""
+    statement, function = place.statement, place.functions[-1]
     if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
         return False
     target = statement.targets[0]
-    if not isinstance(target, ast.Name) or place.function is None:
+    loads = loads_of(function, target.id) if isinstance(target, ast.Name) else None
+    if not isinstance(target, ast.Name) or loads is None:
         return False
-    parents = {id(child): node for node in ast.walk(place.function) for child in ast.iter_child_nodes(node)}
-    uses = [node for node in own_nodes(place.function) if isinstance(node, ast.Name) and node.id == target.id]
-    inner = [node for node in ast.walk(place.function) if isinstance(node, ast.Name) and node.id == target.id and node not in uses]
-    return not inner and all(_is_shallow(node, parents, call) for node in uses)
+    original = ast.dump(call.args[0])
+    again = chains_to(function, lambda node: isinstance(node, type(call.args[0])) and ast.dump(node) == original)
+    others = [chain for chain in again if chain[-1] is not call.args[0] and target.id != dotted(chain[-1])]
+    stores = [
+        node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == target.id and node not in (n[-1] for n in loads)
+    ]
+    own = [chain for chain in loads if chain[-1] is not call.args[0]]
+    return (
+        len(stores) == 1 and all(_is_shallow(function, chain, 0) for chain in own) and all(_is_read(function, chain, 0) for chain in others)
+    )
 
 
-def _is_shallow(name: ast.Name, parents: dict[int, ast.AST], call: ast.Call) -> bool:
-    """Whether one use of the copy leaves what it holds as it is."""
-    outer = parents[id(name)]
-    if isinstance(name.ctx, ast.Store) or outer is call:
-        return True
-    if isinstance(outer, ast.Call) and dotted(outer.func) in ("setattr", "getattr", "hasattr", "isinstance") and name in outer.args:
-        return True
+def _is_shallow(function: Function, chain: tuple[ast.AST, ...], depth: int) -> bool:
+    """Whether one use of the copy leaves what it holds as it is: an attribute of it is set, or only read."""
+    node, outer, further = chain[-1], chain[-2], chain[-3]
+    if isinstance(outer, ast.Call) and outer.func is not node and not outer.keywords:
+        name = dotted(outer.func)
+        if name in ("hasattr", "isinstance") or (name == "setattr" and _sets_own(outer, node)):
+            return True
+        return name == "getattr" and outer.args[0] is node and _is_read(function, chain[:-1], depth)
     if not isinstance(outer, ast.Attribute):
         return False
-    return isinstance(outer.ctx, ast.Store) or not _is_changed(outer, parents)
+    if isinstance(outer.ctx, ast.Load):
+        return _is_read(function, chain[:-1], depth)
+    return outer.attr not in _OF_MODULES and not isinstance(further, ast.AugAssign)
 
 
-def _is_changed(node: ast.AST, parents: dict[int, ast.AST]) -> bool:
-    """Whether what an expression gives may be changed in place: an item or attribute of it is set, or a method of it is called."""
-    outer = parents[id(node)]
+def _sets_own(call: ast.Call, copy: ast.AST) -> bool:
+    """Whether a call of `setattr` sets an attribute of the copy itself, and to something else."""
+    if len(call.args) != 3 or call.args[0] is not copy or call.args[2] is copy:
+        return False
+    return not isinstance(call.args[1], ast.Constant) or call.args[1].value not in _OF_MODULES
+
+
+def _is_read(function: Function, chain: tuple[ast.AST, ...], depth: int) -> bool:
+    """Whether a value that the copy and the original share is only computed with: itself, its parts, and what other names they get."""
+    node, outer = chain[-1], chain[-2]
+    if is_read(chain):
+        return True
     if isinstance(outer, (ast.Attribute, ast.Subscript)) and outer.value is node:
-        if isinstance(outer.ctx, (ast.Store, ast.Del)):
-            return True
-        return _is_changed(outer, parents)
-    if isinstance(outer, ast.AugAssign):
-        return outer.target is node
-    return isinstance(outer, ast.Call) and outer.func is node
+        return isinstance(outer.ctx, ast.Load) and _is_read(function, chain[:-1], depth)
+    name = ""
+    if isinstance(outer, ast.Assign) and outer.value is node and len(outer.targets) == 1:
+        name = dotted(outer.targets[0])
+    elif isinstance(outer, (ast.For, ast.comprehension)) and outer.iter is node:
+        name = dotted(outer.target)
+    loads = loads_of(function, name) if name and "." not in name and depth < _FURTHEST else None
+    if loads is None:
+        return False
+    stores = sum(isinstance(part, ast.Name) and part.id == name for part in ast.walk(function)) - len(loads)
+    return stores == 1 and all(_is_read(function, load, depth + 1) for load in loads)

@@ -6,7 +6,7 @@ import ast
 
 from .constants import is_fixed
 from .imports import resolved
-from .operations import BOUNDED, COMPARED, COUNTED, PAIRED, REDUCED, STEEP, TESTED, operation
+from .operations import BOUNDED, CHEAP, COMPARED, COUNTED, PAIRED, REDUCED, STEEP, TESTED, operation
 from .syntax import Place, dotted, own_nodes
 from .uses import loads_of
 
@@ -23,6 +23,7 @@ _NEW = (
     BOUNDED | STEEP | PAIRED | COMPARED | TESTED | REDUCED | COUNTED | {"abs", "neg", "negative", "relu", "clone", "floor", "ceil", "sign"}
 )
 """Operations whose result shares nothing with what they are given."""
+_READERS = frozenset({"len", "sum", "range", "int", "float", "bool", "str", "repr", "isinstance", "round"})
 _CONTAINERS = (ast.List, ast.ListComp, ast.Set, ast.SetComp, ast.Dict, ast.DictComp)
 
 
@@ -71,16 +72,16 @@ def is_only_read(place: Place, node: ast.expr) -> bool:
     at, function = place.chain[: place.chain.index(node) + 1], place.functions[-1]
     statement = at[-2]
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is not node:
-        return _is_read(at)
+        return is_read(at)
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
     loads = loads_of(function, name) if name else None
     named = [part for part in own_nodes(function) if isinstance(part, ast.Name) and part.id == name]
     declared = any(isinstance(part, (ast.Global, ast.Nonlocal)) and name in part.names for part in own_nodes(function))
-    return bool(loads) and loads is not None and not declared and len(named) == len(loads) + 1 and all(map(_is_read, loads))
+    return bool(loads) and loads is not None and not declared and len(named) == len(loads) + 1 and all(map(is_read, loads))
 
 
-def _is_read(chain: tuple[ast.AST, ...]) -> bool:
+def is_read(chain: tuple[ast.AST, ...]) -> bool:
     """Whether one use of a value makes a new one: as an operand, an index, what an operation is given."""
     node, outer = chain[-1], chain[-2]
     if isinstance(outer, (ast.UnaryOp, ast.Compare)):
@@ -93,12 +94,15 @@ def _is_read(chain: tuple[ast.AST, ...]) -> bool:
         return outer.slice is node
     if isinstance(outer, ast.Attribute):
         call = chain[-3]
-        return isinstance(call, ast.Call) and call.func is outer and _makes_new(call)
+        return isinstance(call, ast.Call) and call.func is outer and _makes_new(call, node)
     if isinstance(outer, ast.Call) and outer.func is not node:
-        return dotted(outer.func) == "len" or _makes_new(outer)
-    return isinstance(outer, (ast.If, ast.FormattedValue))
+        return dotted(outer.func) in _READERS or dotted(outer.func).startswith("math.") or _makes_new(outer, node)
+    return isinstance(outer, (ast.If, ast.FormattedValue)) or (isinstance(outer, ast.IfExp) and outer.test is node)
 
 
-def _makes_new(call: ast.Call) -> bool:
+def _makes_new(call: ast.Call, node: ast.AST) -> bool:
+    """Whether the result of an operation shares nothing with one of its operands. (Those that look at a tensor anew do so at the first.)"""
     found = operation(call)
-    return found is not None and found[0] in _NEW and not any(keyword.arg in (None, "out") for keyword in call.keywords)
+    if found is None or any(keyword.arg in (None, "out") for keyword in call.keywords):
+        return False
+    return found[0] in _NEW or (found[0] in CHEAP and bool(found[1]) and found[1][0] is not node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .operations import PAIRED, operation
@@ -73,14 +74,20 @@ def _passed(chain: tuple[ast.AST, ...], facts: Facts) -> Use | None:
 
 def loads_of(function: Function, name: str) -> list[tuple[ast.AST, ...]] | None:
     """The chains of nodes to where a function reads a name; None where it is also read by, or written in, another function."""
+    found = chains_to(function, lambda node: isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load))
+    own = {id(node) for node in own_nodes(function)}
+    return found if all(id(chain[-1]) in own for chain in found) else None
+
+
+def chains_to(function: Function, wanted: Callable[[ast.AST], bool]) -> list[tuple[ast.AST, ...]]:
+    """The chains of nodes from a function to each of a kind in it."""
     found: list[tuple[ast.AST, ...]] = []
 
     def visit(chain: tuple[ast.AST, ...]) -> None:
         for child in ast.iter_child_nodes(chain[-1]):
-            if isinstance(child, ast.Name) and child.id == name and isinstance(child.ctx, ast.Load):
+            if wanted(child):
                 found.append((*chain, child))
             visit((*chain, child))
 
     visit((function,))
-    own = {id(node) for node in own_nodes(function)}
-    return found if all(id(chain[-1]) in own for chain in found) else None
+    return found

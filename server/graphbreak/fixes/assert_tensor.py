@@ -10,9 +10,9 @@ After:
     assert ~torch.isnan(x).any(), "not a number"
     assert lengths.max() <= size
 
-When it is not safe: in compiled code a check in a graph that fails raises a `RuntimeError`. It is called safe where the tensor is certainly
-true for the same values: a comparison with a number that is not exact in the tensor's type may round. It is not offered where
-a part of the test is no tensor.
+When it is not safe: in compiled code a check in a graph that fails raises a `RuntimeError`, no `AssertionError`, on a GPU later than it
+did, and a comparison with a number that is not exact in the tensor's type may round; that changes behaviour, which the title says. (Dynamo
+takes no form into a graph that would keep the type.) It is not offered where a part of the test is no tensor.
 """
 
 from __future__ import annotations
@@ -44,6 +44,5 @@ def assert_tensor(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     span = node_span(source, test)
     if condition is None or text == source.slice(span) or "\n" in text:
         return None
-    title = f"Assert the tensor `{shortened(text, 30)}`"
-    safety = Safety.SAFE if condition.exact else Safety.CHANGES_BEHAVIOUR
-    return finished(title, source, (*torch[1], Edit(span, text)), safety)
+    title = f"Assert the tensor `{shortened(text, 30)}` (in the graph, which raises RuntimeError, not AssertionError)"
+    return finished(title, source, (*torch[1], Edit(span, text)), Safety.CHANGES_BEHAVIOUR)

@@ -23,7 +23,8 @@ Where a compiled module is used for more than calls (`net.parameters()`), the ca
 is set in the thread of the call, until it returns, so all else compiles as before. (In code that is being compiled a `with` of it comes too
 late: how a graph treats numbers and sizes is settled where it begins.)
 
-When it is not safe: operators take for granted that a size that depends on data is not 1 where it meets another size, and have the graph
+When it is not safe: an `assert` of the number becomes a check in the graph, which raises a `RuntimeError`; that changes behaviour, which
+the title says. Operators take for granted that a size that depends on data is not 1 where it meets another size, and have the graph
 raise where it is; so it is refused where the graph asks for such an equality. It is not offered for marks that are used in ways that cannot
 be followed, for `fullgraph=True`, which lets all of this into the graph by itself, and where torch's settings are not those of a thread.
 What is done with the number or the size may ask for more than a symbol says, and then only moves the break: hence it is tried with a
@@ -37,7 +38,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
-from ..core.findings import Diagnostic, Fix, Kind
+from ..core.findings import Diagnostic, Fix, Kind, Safety
 from ..core.nodes import tree_of
 from ..core.places import node_span
 from ..core.source import Edit, SourceFile, Span
@@ -82,8 +83,24 @@ def local_setting(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
         edits = set_at(source, span, torch[0], f"{option}=True", context)
     except Unmovable:
         return None
-    fix = finished(f"{words} of `{diagnostic.functions[0]}` ({option})", source, (*torch[1], *edits))
+    title, safety = f"{words} of `{diagnostic.functions[0]}` ({option})", Safety.SAFE
+    if is_asserted(diagnostic, context):
+        title, safety = f"{title}, where `assert` raises RuntimeError", Safety.CHANGES_BEHAVIOUR
+    fix = finished(title, source, (*torch[1], *edits), safety)
     return replace(fix, needs=(f"torch._dynamo.config.{option}", OF_A_THREAD), admits=True) if fix is not None else None
+
+
+def is_asserted(diagnostic: Diagnostic, context: FixContext) -> bool:
+    """Whether what broke, or the name that it is assigned to, is a part of what an `assert` of its function asks."""
+    source = context.sources.get(diagnostic.path)
+    place = locate(source, diagnostic.span) if source is not None else None
+    if place is None or place.function is None:
+        return False
+    asserts = [node for node in own_nodes(place.function) if isinstance(node, ast.Assert)]
+    targets = [*getattr(place.statement, "targets", []), getattr(place.statement, "target", None)]
+    names = {part.id for target in targets if target is not None for part in ast.walk(target) if isinstance(part, ast.Name)}
+    asked = [part for node in asserts for part in ast.walk(node.test)]
+    return any(part is place.node or (isinstance(part, ast.Name) and part.id in names) for part in asked)
 
 
 def set_at(source: SourceFile, span: Span, torch: str, setting: str, context: FixContext) -> tuple[Edit, ...]:

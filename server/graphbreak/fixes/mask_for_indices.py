@@ -14,9 +14,10 @@ After (one fix each):
 
 Where a value is selected too, it is the next that breaks, and another fix chooses with `torch.where` there.
 
-When it is not safe: all of the indices mean the same elements as the mask. The first of them alone (`torch.where(m)[0]`) does only where
-the mask has one dimension, which the trial shows; so it changes behaviour. It is offered only where all that is done with the indices is to
-write by them.
+When it is not safe: all of the indices mean the same elements as the mask, where the mask has the shape of what is written to; a
+smaller one has indices there too, but cannot be a mask. Where the code shows the shape the fix is safe. Else it changes behaviour, and so
+it does for the first of the indices alone (`torch.where(m)[0]`), which mean the same only where the mask has one dimension. It is offered
+only where all that is done with the indices is to write by them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import ast
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit
+from .branches import known_facts
 from .conditions import is_primary
 from .edits import finished, shortened
 from .imports import resolved
@@ -35,6 +37,7 @@ from .operations import operation
 from .regions import compiled_place
 from .syntax import Place, dotted, own_nodes
 from .uses import loads_of
+from .values import Facts, value_of, with_known
 
 _FLAT = frozenset({"squeeze", "flatten"})
 
@@ -46,14 +49,16 @@ def mask_for_indices(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     if place is None or place.function is None or found is None:
         return None
     chain, mask, all_of_them = found
-    if not _only_writes(place, chain):
+    uses = _uses(place, chain)
+    if not uses or not all(map(_is_written_by, uses)):
         return None
+    facts = with_known(known_facts(place.function, diagnostic.path, place.node, context), place.function, place.node)
     source = place.source
     text = source.slice(node_span(source, mask))
     if not is_mask(mask):
         text = f"{text if is_primary(text) else f'({text})'} != 0"
     edit = Edit(node_span(source, chain[-1]), text)
-    safety = Safety.SAFE if all_of_them else Safety.CHANGES_BEHAVIOUR
+    safety = Safety.SAFE if all_of_them and _fits(place, mask, uses, facts) else Safety.CHANGES_BEHAVIOUR
     return finished(f"Write by the mask `{shortened(text, 30)}` itself", source, (edit,), safety)
 
 
@@ -78,15 +83,27 @@ def _indices(place: Place) -> tuple[tuple[ast.AST, ...], ast.expr, bool] | None:
     return (chain[:-2], call[1][0], False) if flat else None
 
 
-def _only_writes(place: Place, chain: tuple[ast.AST, ...]) -> bool:
-    """Whether indices only say where an assignment writes, and which values it takes for that."""
+def _uses(place: Place, chain: tuple[ast.AST, ...]) -> list[tuple[ast.AST, ...]]:
+    """The chains of nodes to where indices are used, as they are or by the one name that they are given; nothing where that is unclear."""
     statement = place.statement
     if not isinstance(statement, ast.Assign) or statement.value is not chain[-1]:
-        return _is_written_by(chain)
+        return [chain]
     name = dotted(statement.targets[0]) if len(statement.targets) == 1 else ""
     loads = loads_of(place.functions[-1], name) if name else None
     named = sum(isinstance(node, ast.Name) and node.id == name for node in own_nodes(place.functions[-1]))
-    return bool(loads) and loads is not None and named == len(loads) + 1 and all(_is_written_by(load) for load in loads)
+    return loads if loads is not None and named == len(loads) + 1 else []
+
+
+def _fits(place: Place, mask: ast.expr, uses: list[tuple[ast.AST, ...]], facts: Facts) -> bool:
+    """Whether a mask certainly has the shape of all that is written to by it."""
+    shape = value_of(mask, facts)
+    indexed = [value_of(outer.value, facts) for use in uses if isinstance(outer := use[-2], ast.Subscript)]
+    if shape is None or any(value is None or value.shape != shape.shape for value in indexed):
+        return False
+    names = {name.partition(".")[0] for name in shape.shape}
+    stores = (node for node in own_nodes(place.functions[-1]) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
+    late = any(node.id in names and (place.in_loop or node.lineno >= place.statement.lineno) for node in stores)
+    return not late and all(name in facts.tensors for name in shape.shape)
 
 
 def _is_written_by(chain: tuple[ast.AST, ...]) -> bool:

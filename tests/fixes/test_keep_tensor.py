@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from branch_programs import fixed, fixes_of, in_function
-from graphbreak.core.findings import Safety
+from branch_programs import HEAD, fixed, fixes_of, in_function
+from graphbreak.core.findings import Diagnostic, Kind, Safety, Severity
+from graphbreak.core.source import Span
+from graphbreak.fixes import FixContext
+from graphbreak.fixes.local_setting import local_setting
 
 KEPT = {
     "a factor": ("s = «x.abs().sum().item()»\nreturn x / s", "s = x.abs().sum().detach()\nreturn x / s", True),
@@ -76,17 +79,78 @@ def test_torch_is_imported_for_the_setting() -> None:
 
 
 ASSERTIONS = {
-    "negated": ('assert not «torch.isnan(x).any()», "no"', 'assert ~torch.isnan(x).any(), "no"', True),
-    "a number": ("assert «x.max().item()» <= 4", "assert x.max() <= 4", True),
-    "a number that may round": ("assert «x.max().item()» <= n", "assert x.max() <= n", False),
-    "two": ("assert «x.any()» and not x.all()", "assert torch.logical_and(x.any(), ~x.all())", True),
-    "nothing to change": ("assert «x.max() <= 4»", None, True),
-    "no tensor": ("assert n and not «x.any()»", None, True),
+    "negated": ('assert not «torch.isnan(x).any()», "no"', 'assert ~torch.isnan(x).any(), "no"'),
+    "a number": ("assert «x.max().item()» <= 4", "assert x.max() <= 4"),
+    "a number that may round": ("assert «x.max().item()» <= n", "assert x.max() <= n"),
+    "two": ("assert «x.any()» and not x.all()", "assert torch.logical_and(x.any(), ~x.all())"),
+    "nothing to change": ("assert «x.max() <= 4»", None),
+    "no tensor": ("assert n and not «x.any()»", None),
 }
 
 
 @pytest.mark.parametrize("name", ASSERTIONS)
-def test_assertions_are_of_tensors(name: str) -> None:
-    before, after, safe = ASSERTIONS[name]
-    found = fixed(in_function(before, "x, n"), "branch", inputs="x: f32[4], n: 3")
-    assert found == (None if after is None else (in_function(after, "x, n"), safe))
+def test_assertions_are_of_tensors_and_raise_another_exception(name: str) -> None:
+    before, after = ASSERTIONS[name]
+    source, fixes = fixes_of(in_function(before, "x, n"), "branch", inputs="x: f32[4], n: 3")
+    assert [source.apply(fix.edits[source.path]).text for fix in fixes] == ([HEAD + in_function(after, "x, n")] if after else [])
+    assert all(fix.safety is Safety.CHANGES_BEHAVIOUR and "RuntimeError, not AssertionError" in fix.title for fix in fixes)
+
+
+SETTINGS_WITH_ASSERTIONS = {
+    "none": ("return x[:«int(x.sum())»]", Safety.SAFE),
+    "of another number": ("assert n < 4\nreturn x[:«int(x.sum())»]", Safety.SAFE),
+    "of the number": ("assert «x.max().item()» <= 4", Safety.CHANGES_BEHAVIOUR),
+    "of its name": ("m = «x.max().item()»\nassert 0 < m <= 4\nreturn x", Safety.CHANGES_BEHAVIOUR),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS_WITH_ASSERTIONS)
+def test_a_setting_that_takes_an_assertion_into_the_graph(name: str) -> None:
+    body, safety = SETTINGS_WITH_ASSERTIONS[name]
+    text = in_function(body, "x, n")
+    mark = Span.at(len(HEAD.splitlines()), 1, len(HEAD.splitlines()), 14)
+    source, _ = fixes_of(text, "own setting", code="GB0124")
+    at = (HEAD + text).index("«")
+    span = Span(source.position(at), source.position((HEAD + text).index("»") - 1))
+    found = Diagnostic("1", source.path, span, Severity.WARNING, Kind.BREAK, "GB0124", "", functions=("f",))
+    fix = local_setting(found, FixContext({source.path: source}, marks={"f": (source.path, mark)}))
+    assert fix is not None
+    assert fix.safety is safety
+    assert ("raises RuntimeError" in fix.title) is (safety is Safety.CHANGES_BEHAVIOUR)
+
+
+WRITTEN_IN_PLACE = {
+    "a tensor of its own": ("s = «x.sum().item()»\nw[0] = 1\nreturn x * s", True),
+    "what it was": ("s = «x.item()»\nx.mul_(2)\nreturn x * s", False),
+    "by another name": ("s = «x.item()»\ny = x\ny += 1\nreturn x * s", False),
+    "nothing": ("s = «x.item()»\nreturn x * s", True),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN_IN_PLACE)
+def test_a_number_does_not_see_what_is_written_later(name: str) -> None:
+    body, safe = WRITTEN_IN_PLACE[name]
+    found = fixed(in_function(body), "scalar", code="GB0124", inputs="x: f32[]")
+    assert found is not None
+    assert found[1] is safe
+
+
+ELEMENTS = {
+    "an operand": ("y = x + w[«i»]", True),
+    "a store": ("w[«i»] = 0", True),
+    "of an operation": ("y = w[«i»].sum() + torch.relu(w[0])", True),
+    "given to one": ("y = torch.relu(w[«i»])", True),
+    "a view of it": ("y = w[«i»].view(-1)\ny += 1", False),
+    "a view by a function": ("y = torch.reshape(w[«i»], (-1,))\ny += 1", False),
+    "itself by another name": ("return +w[«i»]", False),
+    "returned": ("return w[«i»]", False),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_an_element_that_is_a_copy(name: str) -> None:
+    body, safe = ELEMENTS[name]
+    found = fixed(in_function(body, "x, w, i"), "scalar", code="GB0033", inputs="x: f32[4], w: f32[3, 4], i: i64[]")
+    assert found is not None
+    assert "[i[None]]" in found[0]
+    assert found[1] is safe

@@ -34,6 +34,9 @@ WRAPPED = {
     "fractions": "n = torch.tensor([self.size])\nreturn x[:«n[0]»]",
     "given anew": "n = torch.IntTensor([4])\nn = n + 1\nreturn x[:«n[0]»]",
     "the number is given anew": "m = 3\nn = torch.IntTensor([m])\nm = 5\nreturn x[:«n[0]»]",
+    "written to": "n = torch.IntTensor([4])\nn[0] += 1\nreturn x[:«n[0]»]",
+    "written to by a method": "n = torch.IntTensor([4])\nn.add_(1)\nreturn x[:«n[0]»]",
+    "sizes that are written to": "n = torch.tensor(x.shape)\nn[0] = 1\nreturn x[:«n.sum().item()»]",
     "a call": "n = torch.IntTensor([helper()])\nreturn x[:«n[0]»]",
     "an argument": "return x[:«self[0]»]",
 }

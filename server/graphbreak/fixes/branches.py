@@ -95,6 +95,11 @@ def is_written_to(function: Function, name: str, besides: ast.AST) -> bool:
     return False
 
 
+def writes_in_place(function: Function) -> bool:
+    """Whether a function may change in place what some name holds."""
+    return any(is_written_to(function, node.id, ast.Pass()) for node in own_nodes(function) if isinstance(node, ast.Name))
+
+
 def _in_all(pattern: re.Pattern[str], calls: frozenset[str]) -> frozenset[str]:
     found = [frozenset(pattern.findall(call)) for call in calls]
     return frozenset.intersection(*found) if found else frozenset()

@@ -15,7 +15,7 @@ After (one fix each):
 Python takes `weights[best]` for an index that is a number, and reads it; with one more dimension it stays in the graph.
 
 When it is not safe: the result is a copy, no view of the tensor. It is safe where it is only computed with, says that it changes behaviour
-where it is returned, stored or handed on, and is not offered where it is written to.
+where it, or a view of it, is returned, stored or handed on, and is not offered where it is written to.
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ from .branches import is_written_to
 from .conditions import is_primary
 from .edits import finished, shortened
 from .model import FixContext
-from .operations import is_cheap_call
 from .regions import compiled_place
+from .shared import is_read
 from .syntax import Place, own_nodes
-
-_COMPUTED = (ast.BinOp, ast.UnaryOp, ast.Compare)
 
 
 def indexed_element(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
@@ -72,22 +70,22 @@ def _safety(place: Place, chain: tuple[ast.AST, ...]) -> Safety | None:
     """How safe a copy is in place of a view; None where it is written to."""
     node, outer = chain[-1], chain[-2]
     if isinstance(outer, (ast.Attribute, ast.Subscript)) and outer.value is node:
-        return _of_part(outer, chain[-3])
-    if isinstance(outer, _COMPUTED) or (isinstance(outer, ast.Call) and is_cheap_call(outer)):
+        return _of_part(chain)
+    if is_read(chain):
         return Safety.SAFE
     if isinstance(outer, ast.Assign) and len(outer.targets) == 1 and isinstance(outer.targets[0], ast.Name):
         return None if _may_be_written(place, outer, outer.targets[0].id) else Safety.CHANGES_BEHAVIOUR
     return Safety.CHANGES_BEHAVIOUR
 
 
-def _of_part(outer: ast.Attribute | ast.Subscript, around: ast.AST) -> Safety | None:
+def _of_part(chain: tuple[ast.AST, ...]) -> Safety | None:
     """The same where a method is called on the element, or a part of it is taken."""
-    if not isinstance(outer.ctx, ast.Load) or isinstance(around, ast.AugAssign):
+    outer, around = chain[-2], chain[-3]
+    if not isinstance(getattr(outer, "ctx", None), ast.Load) or isinstance(around, ast.AugAssign):
         return None
-    method = outer.attr if isinstance(outer, ast.Attribute) and isinstance(around, ast.Call) and around.func is outer else ""
-    if method.endswith("_"):
+    if isinstance(outer, ast.Attribute) and outer.attr.endswith("_") and isinstance(around, ast.Call) and around.func is outer:
         return None
-    return Safety.SAFE if isinstance(around, ast.Call) and method and is_cheap_call(around) else Safety.CHANGES_BEHAVIOUR
+    return Safety.SAFE if is_read(chain) else Safety.CHANGES_BEHAVIOUR
 
 
 def _may_be_written(place: Place, statement: ast.Assign, name: str) -> bool:

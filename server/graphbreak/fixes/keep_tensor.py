@@ -14,8 +14,9 @@ After:
 asked of the number in the test of an `if` is asked of the tensor afterwards.
 
 When it is not safe: it is called safe only where the number meets tensors that it was computed from, in `+`, `-`, `*` and `/`, so that the
-type of the result is theirs either way; arithmetic with other numbers is done in the tensor's own precision afterwards. It is not
-offered where the number is returned, shown, stored, or used as a size or an index.
+type of the result is theirs either way; arithmetic with other numbers is done in the tensor's own precision afterwards. Nor is it safe
+where the tensor is none of its own (`x[0]`, a name) and something is written in place, which a number does not see. It is not offered where
+the number is returned, shown, stored, or used as a size or an index.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from itertools import pairwise
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit
-from .branches import known_facts
+from .branches import known_facts, writes_in_place
 from .conditions import is_primary
 from .edits import finished, shortened
 from .model import FixContext
 from .operations import COMPARED, TESTED, operation
 from .regions import compiled_place
+from .shared import is_new
 from .syntax import Function, Place, own_nodes
 from .uses import Use, loads_of, use_at
 from .values import Facts, Value, value_of, with_known
@@ -57,6 +59,7 @@ def keep_tensor(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     edit = Edit(node_span(source, place.node), _kept(place, place.node, tensor))
     title = f"Keep the tensor of `{shortened(source.slice(node_span(source, place.node)), 30)}`"
     safe = all(use.exact for use in uses) and _is_alike(value_of(tensor, facts), place.node, uses, facts)
+    safe = safe and (is_new(tensor) or not writes_in_place(place.functions[-1]))
     return finished(title, source, (edit,), Safety.SAFE if safe else Safety.CHANGES_BEHAVIOUR)
 
 

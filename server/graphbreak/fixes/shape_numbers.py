@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit, Position, Span
+from .branches import is_written_to
 from .edits import finished, module_name, shortened
 from .imports import resolved
 from .model import FixContext
@@ -173,7 +174,7 @@ def _assigned(function: Function, name: str) -> ast.Assign | None:
     """The one statement that gives a name its value."""
     stores = [node for node in own_nodes(function) if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load)]
     made = [node for node in own_nodes(function) if isinstance(node, ast.Assign) and len(node.targets) == 1 and node.targets[0] in stores]
-    return made[0] if len(stores) == len(made) == 1 else None
+    return made[0] if len(stores) == len(made) == 1 and not is_written_to(function, name, made[0]) else None
 
 
 def _is_shape(node: ast.expr) -> bool:

@@ -100,6 +100,14 @@ def is_read(chain: tuple[ast.AST, ...]) -> bool:
     return isinstance(outer, (ast.If, ast.FormattedValue)) or (isinstance(outer, ast.IfExp) and outer.test is node)
 
 
+def is_new(node: ast.expr) -> bool:
+    """Whether an expression is computed, so that its value shares nothing with what it is computed from."""
+    if isinstance(node, (ast.BinOp, ast.Compare)):
+        return True
+    found = operation(node) if isinstance(node, ast.Call) else None
+    return found is not None and found[0] in _NEW and isinstance(node, ast.Call) and _makes_new(node, node)
+
+
 def _makes_new(call: ast.Call, node: ast.AST) -> bool:
     """Whether the result of an operation shares nothing with one of its operands. (Those that look at a tensor anew do so at the first.)"""
     found = operation(call)

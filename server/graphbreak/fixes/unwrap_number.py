@@ -17,7 +17,7 @@ After:
 The tensor's line goes with its last use. It is looked for where the break is and, where a parameter broke, where the function was called.
 
 When it is not safe, and so not offered: what is in the tensor is no plain number (a name, an attribute, a constant or arithmetic of these);
-the name of the tensor is given anew; the function does with its parameter what needs a tensor.
+the name of the tensor is given anew, or the tensor is written to; the function does with its parameter what needs a tensor.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ..core.findings import Diagnostic, Fix, Safety
 from ..core.nodes import tree_of
 from ..core.places import node_span
 from ..core.source import Edit, Position, SourceFile, Span
+from .branches import is_written_to
 from .edits import shortened
 from .model import FixContext
 from .regions import compiled_place
@@ -83,7 +84,7 @@ def _wrapped(source: SourceFile, function: Function, expression: ast.expr) -> Wr
     if not name or len(stores) != 1 or len(made) != 1:
         return None
     number = _number_in(made[0].value, isinstance(expression, ast.Subscript))
-    if number is None or _is_given_anew(function, number, made[0]):
+    if number is None or is_written_to(function, name, made[0]) or _is_given_anew(function, number, made[0]):
         return None
     return Wrapped(source, function, expression, number, made[0])
 

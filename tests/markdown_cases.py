@@ -6,6 +6,7 @@ A fix is fenced as `fix TITLE`, or as `fix TITLE · CLAIM`. It is tried, and mus
     ```fix Remove the `print` · changes behaviour                           of that safety, and accepted
     ```fix Keep the tensor · refused: lays bare 1 further break             not accepted, for a reason with these words
     ```fix Remove the `print` · changes behaviour · refused: lays bare      both
+    ```fix Ignore GB0059 on this line · untried                             a comment is all that it changes, and nothing is shown after it
 """
 
 from __future__ import annotations
@@ -43,18 +44,21 @@ class Case:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the head of a fix says: its title, its safety by its label, and words of the reason why it is refused (`""`: it is not)."""
+    """What the head of a fix says: its title, its safety by its label, words of the reason why it is refused (`""`: it is not), and whether
+    it is one that is never tried."""
 
     title: str
     safety: str = "safe"
     refused: str = ""
+    untried: bool = False
 
 
 def claim_of(head: str) -> Claim:
     """What stands behind `fix` on the line that opens it."""
     title, *claims = head.split(" · ")
     refused = next((claim.removeprefix("refused:").strip() for claim in claims if claim.startswith("refused:")), "")
-    return Claim(title, next((claim for claim in claims if not claim.startswith("refused:")), "safe"), refused)
+    safety = next((claim for claim in claims if not claim.startswith("refused:") and claim != "untried"), "safe")
+    return Claim(title, safety, refused, "untried" in claims)
 
 
 def all_cases() -> list[Case]:

@@ -150,6 +150,14 @@ def test_every_fix_is_documented_and_in_the_table() -> None:
     assert len(modules) == len(FIXERS)
 
 
+def test_every_fix_has_a_case() -> None:
+    from fix_titles import shown
+    from graphbreak.fixes import FIXERS
+
+    modules = {row.fixer.__module__.rpartition(".")[2] for row in FIXERS}
+    assert modules - set(shown()) == set()
+
+
 def test_every_module_says_what_it_is_for() -> None:
     for path in MODULES:
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), f"{path} has no docstring"

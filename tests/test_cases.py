@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphbreak.core.findings import Diagnostic, Fix, Kind, Report
+from graphbreak.core.trials import can_be_tried
 from harness import Harness
 from markdown_cases import Case, Mark, all_cases, claim_of, mark
 from versions import at_home, has_columns
@@ -70,8 +71,13 @@ def test_fix(harness: Harness, tmp_path: Path, case: Case, head: str, text: str)
     changed = [line[1:] for line in difflib.ndiff(case.code.splitlines(), after_text.splitlines()) if line.startswith("+ ")]
     assert all(line.strip() in text for line in changed), "the fix changes more than the case shows"
 
-    trial = harness.try_fix(before, broken, fix)
     assert fix.safety.label == claim.safety
+    if claim.untried:
+        assert not can_be_tried(broken, fix)
+        after = analyse(harness, tmp_path, after_text)
+        assert not [other for other in after.diagnostics if (other.kind, other.code, other.ignored) == (broken.kind, broken.code, False)]
+        return
+    trial = harness.try_fix(before, broken, fix)
     if not at_home() and not trial.verdict.accepted and not claim.refused:
         pytest.skip(f"this version refuses it: {trial.verdict.reason}")
     assert trial.verdict.accepted is not bool(claim.refused), trial.verdict

@@ -21,6 +21,7 @@ KEPT = {
     "another tensor": ("return w * «x.sum().item()»", "return w * x.sum().detach()", False),
     "with a number": ("s = «x.sum().item()» * 0.5\nreturn x * s", None, False),
     "a border": ("return x.clamp(max=«x.mean().item()»)", "return x.clamp(max=x.mean().detach())", False),
+    "the lesser of two": ("return x * min(«x.sum().item()», 3.0)", "return x * min(x.sum().detach(), 3.0)", False),
     "a truth value": ("flag = «bool(x.sum() > 0)»\nreturn x if flag else -x", "flag = x.sum() > 0\nreturn x if flag else -x", True),
     "a negation": ("flag = «not (x.sum() > 0)»\nreturn x if flag else -x", "flag = ~(x.sum() > 0)\nreturn x if flag else -x", True),
     "asked for": ("s = «x.mean().item()»\nreturn x if s > 0.5 else w", "s = x.mean().detach()\nreturn x if s > 0.5 else w", False),
@@ -36,6 +37,8 @@ def test_the_tensor_is_kept(name: str) -> None:
 
 NOT_KEPT = {
     "returned": "return «x.sum().item()»",
+    "the lesser of two, returned": "return min(«x.sum().item()», 3.0)",
+    "the lesser of three": "return x * min(«x.sum().item()», 3.0, 4.0)",
     "shown": 's = «x.sum().item()»\nprint(f"{s}")\nreturn x',
     "a size": "return torch.zeros(«int(x.sum())»)",
     "an index": "return x[«x.argmax().item()»]",

@@ -17,6 +17,7 @@ from .bind_disabled import bind_disabled
 from .capture_scalars import capture_scalars
 from .capture_shapes import capture_shapes
 from .check_size import check_size
+from .clamped_value import clamped_value
 from .class_disabled import class_disabled
 from .cond_branch import cond_branch
 from .constant_result import constant_result
@@ -116,6 +117,7 @@ FIXERS = (
     Row("skip helper", skip_helper, _BROKEN),
     Row("number", unwrap_number, _BROKEN, frozenset({"GB0124", "GB0170", "GB0033"})),
     Row("number", shape_numbers, _BROKEN, frozenset({"GB0124", "GB0033", "GB0109"})),
+    Row("branch", clamped_value, _BROKEN),
     Row("branch", where_branch, _BROKEN),
     Row("branch", where_return, _BROKEN),
     Row("branch", where_expression, _BROKEN),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .operations import PAIRED, operation
-from .syntax import Function, own_nodes
+from .syntax import Function, dotted, own_nodes
 from .values import Facts, Value, value_of
 
 _TAKE_TENSORS = PAIRED | {
@@ -50,6 +50,10 @@ def use_at(chain: tuple[ast.AST, ...], facts: Facts) -> Use | None:
         return None
     if isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.USub):
         return use_at(chain[:-1], facts)
+    if isinstance(outer, ast.Call) and dotted(outer.func) in ("max", "min") and len(outer.args) == 2 and not outer.keywords:
+        other = value_of(outer.args[0] if outer.args[1] is node else outer.args[1], facts)
+        deeper = use_at(chain[:-1], facts) if other is not None and other.number is not None else None
+        return Use(deeper.partners, False) if deeper is not None else None
     if isinstance(outer, (ast.If, ast.IfExp)) and outer.test is node:
         return Use()
     if isinstance(outer, ast.UnaryOp) and isinstance(outer.op, ast.Not):

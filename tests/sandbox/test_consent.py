@@ -64,6 +64,73 @@ def test_a_project_gets_what_it_asks_for_once_that_is_granted(harness: Harness, 
     assert (tmp_path / "run.log").read_text() == "x"
 
 
+STEAL = PRINT + "try:\n    open('runs/.profile', 'a').write('evil')\nexcept OSError:\n    pass\n"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A project whose `runs` is a link to a folder outside, with a file that is nobody's business."""
+    project, place = tmp_path / "project", tmp_path / "elsewhere"
+    project.mkdir()
+    place.mkdir()
+    (place / ".profile").write_text("mine")
+    (project / "runs").symlink_to(place)
+    (project / "main.py").write_text(STEAL)
+    return project
+
+
+def test_a_link_out_of_the_project_is_not_asked_for(harness: Harness, elsewhere: Path) -> None:
+    (elsewhere / "pyproject.toml").write_text('[tool.graphbreak.sandbox]\nwrite = ["runs"]\nread = ["runs/.profile"]\n')
+    report = harness.analyse(elsewhere / "main.py")
+    place = elsewhere.parent / "elsewhere"
+    asks, leads = f"{elsewhere}/pyproject.toml asks for {elsewhere}/runs", "leads out of the project, to"
+    assert report.wish is None
+    assert report.settings_problems == (
+        f"{asks}, but {elsewhere}/runs {leads} {place}: it has to name that place itself.",
+        f"{asks}/.profile, but {elsewhere}/runs/.profile {leads} {place}/.profile: it has to name that place itself.",
+    )
+    assert (place / ".profile").read_text() == "mine"
+
+
+def test_a_link_that_is_named_is_asked_for_by_where_it_leads(harness: Harness, elsewhere: Path) -> None:
+    place, other = elsewhere.parent / "elsewhere", elsewhere.parent / "other"
+    (elsewhere / "pyproject.toml").write_text('[tool.graphbreak.sandbox]\nwrite = ["runs", "../elsewhere", "logs"]\n')
+    (elsewhere / "inside").mkdir()
+    (elsewhere / "logs").symlink_to("inside")
+    report = harness.analyse(elsewhere / "main.py")
+    assert report.wish == Wish(str(elsewhere), Permissions(write=(str(place), f"{elsewhere}/inside")))
+    grant(report.wish)
+    assert harness.analyse(elsewhere / "main.py").wish is None
+    assert (place / ".profile").read_text() == "mineevil"
+    place.rename(other)
+    place.symlink_to(other)
+    report = harness.analyse(elsewhere / "main.py")
+    assert report.wish == Wish(str(elsewhere), Permissions(write=(str(other), f"{elsewhere}/inside")))
+    assert (other / ".profile").read_text() == "mineevil"
+
+
+def test_what_was_allowed_ends_where_it_becomes_a_link(harness: Harness, elsewhere: Path) -> None:
+    (elsewhere / "runs").unlink()
+    (elsewhere / "runs").mkdir()
+    allow(Wish(str(elsewhere), Permissions(write=(f"{elsewhere}/runs",))))
+    harness.analyse(elsewhere / "main.py")
+    assert (elsewhere / "runs" / ".profile").read_text() == "evil"
+    (elsewhere / "runs").rename(elsewhere / "old")
+    (elsewhere / "runs").symlink_to(elsewhere.parent / "elsewhere")
+    harness.analyse(elsewhere / "main.py")
+    assert allowed(str(elsewhere)) == Permissions()
+    assert (elsewhere.parent / "elsewhere" / ".profile").read_text() == "mine"
+
+
+def test_what_is_offered_is_where_a_path_leads(elsewhere: Path) -> None:
+    request = AnalysisRequest(SourceFile(str(elsewhere / "main.py"), ""), str(elsewhere), (str(elsewhere),))
+    place = str(elsewhere.parent / "elsewhere" / ".profile")
+    tried = [Denied("write", str(elsewhere / "runs" / ".profile")), Denied("write", str(elsewhere / "runs" / ".." / "main.py"))]
+    assert with_attempts(Report("main.py"), tried, request).attempted == Wish(str(elsewhere), Permissions(write=(place,)))
+    (elsewhere / "home").symlink_to(os.path.expanduser("~"))
+    assert with_attempts(Report("main.py"), [Denied("write", str(elsewhere / "home"))], request).attempted is None
+
+
 def test_without_a_sandbox_nothing_is_run_before_the_user_said_yes(
     harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,34 @@ async def run(code: str, policy: Policy, program: str) -> tuple[str, tuple[str, 
     await sandboxed.told()
     sandboxed.close()
     return output.decode() or errors.decode(), sandboxed.layers, sandboxed.process.returncode or 0, sandboxed.memory_end
+
+
+FORBID = "from graphbreak.sandbox import seccomp, system\nsystem.forbid_new_privileges()\nassert seccomp.apply(inet=True, datagrams=True)\n"
+RUN = """
+import asyncio, json, sys
+from graphbreak.sandbox.policy import Policy
+from graphbreak.sandbox.start import start
+async def main():
+    pipe = asyncio.subprocess.PIPE
+    done = await start([sys.executable, "-c", sys.argv[1]], Policy(**json.loads(sys.argv[2])), single=True, cwd="/", stdout=pipe)
+    output, _ = await done.process.communicate()
+    await done.told()
+    print(json.dumps([output.decode(), done.process.returncode, done.layers]))
+asyncio.run(main())
+"""
+
+
+def ended(code: str, policy: Policy, namespaces: bool) -> tuple[str, int, set[str]]:
+    """What a program printed, its status and its layers, where namespaces can be made or are forbidden."""
+    if namespaces:
+        output, layers, status, _ = asyncio.run(run(code, policy, sys.executable))
+        return output, status, set(layers)
+    command = [sys.executable, "-c", FORBID + RUN, code, json.dumps(asdict(policy))]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SERVER)}, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    output, status, names = json.loads(done.stdout)
+    assert "mount namespace" not in names
+    return output, status, set(names)
 
 
 @pytest.fixture
@@ -108,10 +136,8 @@ def test_anybody_gets_as_much(tmp_path_factory: pytest.TempPathFactory, forbidde
         (folder / "home" / "notes").write_text("notes")
         for path in [folder, *folder.rglob("*")]:
             os.chown(path, ANYBODY, ANYBODY)
-        forbid = "from graphbreak.sandbox import seccomp, system\nsystem.forbid_new_privileges()\n"
-        forbid += "assert seccomp.apply(inet=True, datagrams=True)\n"
         ask = (
-            (forbid if forbidden else "") + f"import asyncio, json, os, sys\nfrom graphbreak.core.requests import Permissions\n"
+            (FORBID if forbidden else "") + f"import asyncio, json, os, sys\nfrom graphbreak.core.requests import Permissions\n"
             f"from graphbreak.sandbox.policy import policy_for\nfrom graphbreak.sandbox.start import start\n"
             f"async def main():\n"
             f"    variables = dict(os.environ, MY_TOKEN='secret', OUTSIDE=str(os.getpid()), PORT='{listener.getsockname()[1]}')\n"
@@ -130,9 +156,9 @@ def test_anybody_gets_as_much(tmp_path_factory: pytest.TempPathFactory, forbidde
             "PYTHONPATH": str(folder / "server"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        ended = subprocess.run(command, env=variables, cwd="/", capture_output=True, text=True, timeout=60)
-        assert ended.returncode == 0, ended.stderr
-        output, layers = json.loads(ended.stdout)
+        done = subprocess.run(command, env=variables, cwd="/", capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        output, layers = json.loads(done.stdout)
         seen = json.loads(output)
         assert seen["me"] == ANYBODY
         assert_held(seen, set(layers))
@@ -142,6 +168,21 @@ def test_anybody_gets_as_much(tmp_path_factory: pytest.TempPathFactory, forbidde
         else:
             assert set(layers) >= FULL
         assert not (folder / "home" / "new").exists()
+
+
+@pytest.mark.parametrize("namespaces", [True, False], ids=["namespaces", "no namespaces"])
+def test_a_link_that_appears_late_is_not_followed(home: Path, namespaces: bool) -> None:
+    """The policy was made of what was there; the launcher comes later."""
+    code = "import os; open(os.environ['HOME'] + '/runs/new', 'w').write('x')"
+    found = policy(home, sys.executable)
+    (home / "runs").mkdir()
+    allowed = replace(found, write=(f"{home}/runs",))
+    assert ended(code, allowed, namespaces)[1] == 0
+    (home / "runs").rename(home / "old")
+    (home / "place").mkdir()
+    (home / "runs").symlink_to("place")
+    assert ended(code, allowed, namespaces)[1] != 0
+    assert os.listdir(home / "place") == []
 
 
 GROW = "import time\nkept = []\nfor _ in range(700):\n    kept.append(bytearray(b'x' * (1 << 20)))\ntime.sleep(60)\n"

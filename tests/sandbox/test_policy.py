@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,6 +68,14 @@ def test_secrets_are_hidden_unless_named() -> None:
 def test_permissions_are_made_absolute() -> None:
     found = policy(Permissions(write=("~/data", "/x/../y"), network=True, require=("landlock",)))
     assert (found.write, found.network, found.require) == (("/home/ada/data", "/y"), True, ("landlock",))
+
+
+def test_a_path_that_has_become_a_link_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/etc")
+    paths = (str(tmp_path / "link"), str(tmp_path / "link" / "ssl"), str(tmp_path / "new"))
+    found = policy(Permissions(write=paths, read=paths))
+    assert found.write == (str(tmp_path / "new"),)
+    assert not [path for path in found.needed if "link" in path or path.startswith("/etc")]
 
 
 def test_no_sandbox_changes_nothing() -> None:

@@ -55,15 +55,15 @@ class Ruleset:
         for path in paths:
             self._allow(path, self._read)
 
-    def allow_writing(self, paths: Iterable[str]) -> None:
-        """Let these files and folders, and all below them, be written too."""
+    def allow_writing(self, paths: Iterable[str], *, links: bool) -> None:
+        """Let these files and folders, and all below them, be written too; `links` says whether a path may lead over one."""
         for path in paths:
-            self._allow(path, self._write | self._read)
+            self._allow(path, self._write | self._read, links)
 
-    def _allow(self, path: str, rights: int) -> None:
+    def _allow(self, path: str, rights: int, links: bool = True) -> None:
         rights &= self._handled
         try:
-            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC) if links else system.open_place(path)
         except OSError:
             return  # there is nothing to allow
         try:

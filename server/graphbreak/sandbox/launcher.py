@@ -141,7 +141,7 @@ class _Launch:
             os.setsid()  # its signals to its own group must not leave the namespace
         else:
             system.end_with_parent(signal.SIGKILL)
-        variables, writable = self._variables(), self._writable()
+        variables, own = self._variables(), self._own()
         if limits.TASKS not in self.layers and self._counts_tasks():
             self.policy["limits"]["RLIMIT_NPROC"] = self.policy["tasks"]
             self.layers.append(limits.TASKS)
@@ -149,7 +149,7 @@ class _Launch:
         self.layers.append(limits.LIMITS)
         limits.forbid_new_privileges()
         self.layers.append(limits.QUIET)
-        self._restrict_files(writable)
+        self._restrict_files(own)
         system.drop_capabilities(frozenset({_READ_SEARCH}))
         self._filter_calls()
         if missing := [name for name in self.policy["require"] if name not in self.layers]:
@@ -160,7 +160,7 @@ class _Launch:
             os.set_inheritable(descriptor, True)
         command = self.policy["command"]
         try:
-            os.execvpe(command[0], command, {**variables, "GRAPHBREAK_SANDBOX": self._told(writable)})
+            os.execvpe(command[0], command, {**variables, "GRAPHBREAK_SANDBOX": self._told(own)})
         except OSError as error:
             self.line.tell(cannot_start=error.strerror or str(error))
             os._exit(127)
@@ -177,11 +177,12 @@ class _Launch:
             os.makedirs(folder, exist_ok=True)
         return variables
 
-    def _writable(self) -> list[str]:
+    def _own(self) -> list[str]:
+        """What every program may write."""
         own = list(mounts.WRITABLE) if self.view is not None else [self.private, *mounts.WRITABLE[2:]]
-        return [*own, *mounts.computing_devices(), *self.policy["write"]]
+        return [*own, *mounts.computing_devices()]
 
-    def _restrict_files(self, writable: list[str]) -> None:
+    def _restrict_files(self, own: list[str]) -> None:
         try:
             rules = landlock.Ruleset(reads=self.view is None, tcp=namespaces.NETWORK not in self.layers and not self.policy["network"])
         except OSError:
@@ -189,7 +190,8 @@ class _Launch:
         if rules.restricts_reads:
             hidden = ["/dev", *(os.path.realpath(path) for path in self.policy["hidden"])]
             rules.allow_reading(landlock.beside(hidden))
-        rules.allow_writing(writable)
+        rules.allow_writing(own, links=True)
+        rules.allow_writing(self.policy["write"], links=False)
         rules.enforce()
         self.layers.append(landlock.FILES)
         self.layers += [landlock.TCP] if rules.restricts_tcp else []
@@ -203,21 +205,29 @@ class _Launch:
         except OSError:
             return
 
-    def _told(self, writable: list[str]) -> str:
+    def _told(self, own: list[str]) -> str:
         """What the worker is told, so that it can say what stopped a program."""
+        writable = [*own, *self.policy["write"]]
         return json.dumps({"write": writable, "hidden": self.policy["hidden"], "network": self.policy["network"], "layers": self.layers})
 
 
 def _make(path: str) -> None:
     """Make something that may be written and is not there, for a rule needs something to be about: a folder, or a file where its name has a
     suffix."""
+    above, name = os.path.split(path)
     try:
-        if os.path.splitext(path)[1]:
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
+        folder = system.open_place(above)
+    except OSError:
+        return  # there is no place for it
+    try:
+        if os.path.splitext(name)[1]:
+            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644, dir_fd=folder))
         else:
-            os.mkdir(path)
+            os.mkdir(name, dir_fd=folder)
     except OSError:
         return  # it is there, or cannot be
+    finally:
+        os.close(folder)
 
 
 def _end_like(status: int) -> NoReturn:

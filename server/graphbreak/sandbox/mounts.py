@@ -6,6 +6,7 @@ What the program needs of a covered place (a project below `/tmp`) is put back w
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import stat
@@ -63,9 +64,10 @@ class View:
             self.show(path)
         self._hide()
         for path in write:
-            self.show(path)
-            _make_writable(path)
-            self._writable.append(path)
+            if self._is_place(path):
+                self.show(path)
+                _make_writable(path)
+                self._writable.append(path)
         return read_only
 
     def remember_what_is_there(self) -> None:
@@ -85,10 +87,9 @@ class View:
 
     def show(self, path: str) -> None:
         """Put something back that a covered place hides, as it is on the machine now; nothing where it is not hidden, or not there."""
-        place = next((place for place in self._covered if path == place or path.startswith(place + "/")), None)
-        if place is None:
+        place, inside = self._parts(path)
+        if not place:
             return
-        inside = path[len(place) :].strip("/")
         source = f"/proc/self/fd/{self._covered[place]}" + (f"/{inside}" if inside else "")
         if not inside:
             self._show_entries(place, source)
@@ -98,6 +99,20 @@ class View:
                 if writable.startswith(path + "/"):
                     _make_writable(writable)
         self._hide()
+
+    def _parts(self, path: str) -> tuple[str, str]:
+        """The covered place that a path is in, and where it is there; two empty words for any other path."""
+        place = next((place for place in self._covered if path == place or path.startswith(place + "/")), "")
+        return place, path[len(place) :].strip("/") if place else ""
+
+    def _is_place(self, path: str) -> bool:
+        """Whether there is something on the machine, and no link on the way to it."""
+        place, inside = self._parts(path)
+        try:
+            os.close(system.open_place(inside, f"/proc/self/fd/{self._covered[place]}") if place else system.open_place(path))
+        except OSError:
+            return False
+        return True
 
     def _show_entries(self, place: str, source: str) -> None:
         with os.scandir(source) as entries:
@@ -168,12 +183,24 @@ def _make_each_read_only() -> bool:
 
 
 def _make_writable(path: str) -> None:
-    """Let a place be written that is there."""
+    """Let a place be written that is there, unless a link leads to it."""
     try:
-        system.mount(path, path, "", system.MS_BIND | system.MS_REC)
-        system.mount("", path, "", system.MS_BIND | system.MS_REMOUNT)
+        with _at(path) as place:
+            system.mount(place, place, "", system.MS_BIND | system.MS_REC)
+        with _at(path) as place:  # this time it is the mount that was just made
+            system.mount("", place, "", system.MS_BIND | system.MS_REMOUNT)
     except OSError:
         pass  # it stays read-only; what a program tries there is reported
+
+
+@contextlib.contextmanager
+def _at(path: str) -> Iterator[str]:
+    """A name for what is at a path now, whatever is put there meanwhile. Raises OSError where a link is on the way."""
+    descriptor = system.open_place(path)
+    try:
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
 
 
 def _bind(source: str, target: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..core.requests import Permissions
@@ -42,12 +42,11 @@ def policy_for(
     permits. `home` is the user's home folder, `cpus` how many processors there are."""
     if not permissions.enabled:
         return Policy(dict(environment), enabled=False)
-    read = tuple(_absolute(path, home) for path in permissions.read)
-    write = tuple(_absolute(path, home) for path in permissions.write)
+    read, write = (tuple(_places(paths, home)) for paths in (permissions.read, permissions.write))
     hidden = [os.path.join(home, name) for name in secrets.IN_HOME] + list(secrets.ON_THE_MACHINE)
     return Policy(
         variables.program_variables(environment, permissions.env, permissions.network, home),
-        tuple(path for path in hidden if not any(_touches(path, allowed) for allowed in (*read, *write))),
+        tuple(path for path in hidden if not any(_touches(os.path.realpath(path), allowed) for allowed in (*read, *write))),
         write,
         tuple(dict.fromkeys((home, *_needed(programs, worker, environment), *read))),
         permissions.network,
@@ -58,10 +57,13 @@ def policy_for(
     )
 
 
-def _absolute(path: str, home: str) -> str:
-    if path == "~" or path.startswith("~/"):
-        path = home + path[1:]
-    return os.path.normpath(path)
+def _places(paths: Iterable[str], home: str) -> Iterator[str]:
+    """The places of paths. Whoever allowed them knew where they lead: one that leads elsewhere now, over a link, is left out."""
+    for path in paths:
+        if path == "~" or path.startswith("~/"):
+            yield os.path.realpath(home + path[1:])
+        elif os.path.realpath(path) == (place := os.path.normpath(path)):
+            yield place
 
 
 def _touches(hidden: str, allowed: str) -> bool:

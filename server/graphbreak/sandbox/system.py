@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import stat
 import struct
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -60,6 +62,22 @@ def set_mount_flags(target: str, add: int = 0, clear: int = 0, *, recursive: boo
     """Set and clear flags (MS_RDONLY, MS_NOSUID and MS_NODEV have the same values here) of a mount, or of all below it."""
     attributes = struct.pack("=QQQQ", add, clear, 0, 0)
     syscall(_MOUNT_SETATTR, _AT_FDCWD, os.fsencode(target), _AT_RECURSIVE if recursive else 0, attributes, len(attributes))
+
+
+def open_place(path: str, root: str = "/") -> int:
+    """A descriptor of a place below a root, reached over no link. Raises OSError, also where there is a link on the way."""
+    descriptor = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    for name in path.split("/"):
+        if name:
+            folder = descriptor
+            try:
+                descriptor = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            finally:
+                os.close(folder)
+            if stat.S_ISLNK(os.fstat(descriptor).st_mode):
+                os.close(descriptor)
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+    return descriptor
 
 
 def end_with_parent(signal: int) -> None:

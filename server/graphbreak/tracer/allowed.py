@@ -8,13 +8,14 @@ from pathlib import Path
 from ..core.asking import Wish
 from ..core.requests import Permissions
 from .grants import grants_file, read_state, write_state
+from .places import still_there
 
 _FILE = "allowed.json"
 _NOTHING = Permissions()
 
 
 def allowed(folder: str) -> Permissions:
-    """What the programs of a folder may do beyond the settings."""
+    """What the programs of a folder may do beyond the settings. A place that has become a link since counts no more."""
     return _permissions(read_state(allowed_file()).get(os.path.realpath(folder)))
 
 
@@ -37,4 +38,4 @@ def _permissions(value: object) -> Permissions:
     write, network = value.get("write", []), value.get("network", False)
     if not isinstance(write, list) or not all(isinstance(path, str) for path in write) or not isinstance(network, bool):
         return _NOTHING
-    return Permissions(write=tuple(write), network=network)
+    return Permissions(write=still_there(tuple(write)), network=network)

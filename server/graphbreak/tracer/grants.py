@@ -44,7 +44,7 @@ def write_state(file: Path, known: Mapping[str, object]) -> None:
 
 
 def _key(wish: Wish) -> str:
-    return hashlib.sha256(json.dumps([wish.folder, asdict(wish.permissions)], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([os.path.realpath(wish.folder), asdict(wish.permissions)], sort_keys=True).encode()).hexdigest()
 
 
 def read_state(file: Path) -> dict[str, object]:

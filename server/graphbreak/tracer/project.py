@@ -12,6 +12,7 @@ from ..core.recorded import FOLDER as RECORDED_FOLDER
 from ..core.recorded import NAME as RECORDED_NAME
 from ..core.recorded import Recorded, read_recorded
 from .files import read_source
+from .places import real_wish
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -81,4 +82,8 @@ def read_file(path: str) -> ProjectSettings | None:
         return ProjectSettings(path, problems=(f"{path} is not valid TOML, so its settings are not used: {error}.",))
     except OSError as error:
         return ProjectSettings(path, problems=(f"{path} cannot be read, so its settings are not used: {error.strerror}.",))
-    return read_project(path, tool["graphbreak"], text, os.path.isfile) if isinstance(tool, dict) and "graphbreak" in tool else None
+    if not isinstance(tool, dict) or "graphbreak" not in tool:
+        return None
+    settings = read_project(path, tool["graphbreak"], text, os.path.isfile)
+    wish, problems = real_wish(settings.wish)
+    return replace(settings, wish=wish, problems=(*settings.problems, *problems))

@@ -14,6 +14,7 @@ from ..core.requests import AnalysisRequest, Permissions
 from ..worker.protocol import Denied
 from .allowed import allowed
 from .grants import is_granted
+from .places import real_permissions
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ def permitted(permissions: Permissions, project: ProjectSettings, root: str) -> 
     """The permissions in force in a folder, and what the project asks for that the user has not granted."""
     wish = project.wish
     if permissions.enabled:
-        permissions = Wish(root, allowed(root)).added_to(permissions)
+        permissions = Wish(root, allowed(root)).added_to(real_permissions(permissions))
     if not permissions.enabled or wish.is_met_by(permissions):
         return permissions, None
     return (wish.added_to(permissions), None) if is_granted(wish) else (permissions, wish)
@@ -45,11 +46,19 @@ def unconfined(request: AnalysisRequest, available: bool) -> Wish | None:
 def with_attempts(report: Report, denials: Sequence[Denied], request: AnalysisRequest) -> Report:
     """The report with what its program tried in vain, and the user could allow with a word.
 
-    Nothing that is wide enough to hold the folder itself or the home is offered, since the program says what it tried.
+    Nothing that is wide enough to hold the folder itself or the home is offered, since the program says what it tried; nor a path, but
+    the place that it leads to here.
     """
+    denials = [_real(denied) for denied in denials]
     wide = [os.path.join(os.path.realpath(folder), "") for folder in (request.root, os.path.expanduser("~"))]
     few = [denied for denied in denials if not any(folder.startswith(os.path.join(denied.target, "")) for folder in wide)]
     return replace(report, attempted=attempted(few, request.root))
+
+
+def _real(denied: Denied) -> Denied:
+    path = denied.target
+    known = denied.action == "write" and os.path.isabs(path) and os.path.normpath(path) == path
+    return replace(denied, target=os.path.realpath(path)) if known else denied
 
 
 def with_wish(report: Report, wish: Wish | None) -> Report:

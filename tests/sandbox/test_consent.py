@@ -206,6 +206,7 @@ def test_nothing_that_holds_the_folder_or_the_home_is_offered(tmp_path: Path) ->
     request = AnalysisRequest(SourceFile(str(tmp_path / "main.py"), ""), str(tmp_path), (str(tmp_path),))
     wide = [Denied("write", path) for path in ("/", str(tmp_path), str(tmp_path.parent), os.path.expanduser("~"))]
     assert with_attempts(Report("main.py"), wide, request).attempted is None
+    wide += [Denied("write", os.path.expanduser(f"~/{name}")) for name in (".ssh/authorized_keys", ".netrc", ".config")]
     fine = Denied("write", str(tmp_path / "run.log"))
     assert with_attempts(Report("main.py"), [*wide, fine], request).attempted == Wish(str(tmp_path), Permissions(write=(fine.target,)))
 

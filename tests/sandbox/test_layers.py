@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -32,9 +35,16 @@ def of(act):
     try: return act()
     except OSError as error: return type(error).__name__
 home = os.path.expanduser("~")
+def own_service():
+    ours, path = socket.socket(socket.AF_UNIX), os.environ["TMPDIR"] + "/own.sock"
+    ours.bind(path)
+    ours.listen()
+    return socket.socket(socket.AF_UNIX).connect(path) or "connected"
 print(json.dumps({
     "key": of(lambda: open(home + "/.ssh/id").read()), "notes": of(lambda: open(home + "/notes").read()), "write": of(lambda: bool(open(home + "/new", "w"))),
-    "own": of(lambda: open(os.environ["TMPDIR"] + "/own", "w").write("x")), "service": of(lambda: socket.socket(socket.AF_UNIX).connect("/run/gb-test.sock")),
+    "own": of(lambda: open(os.environ["TMPDIR"] + "/own", "w").write("x")),
+    "services": {path: of(lambda: socket.socket(socket.AF_UNIX).connect(path) or "connected") for path in os.environ["SERVICES"].split(",") if path},
+    "own service": of(own_service),
     "token": os.environ.get("MY_TOKEN"), "outside": of(lambda: os.kill(int(os.environ["OUTSIDE"]), 0)), "me": os.getuid(),
     "connected": of(lambda: socket.create_connection(("127.0.0.1", int(os.environ["PORT"])), 2).close()), "offline": os.environ.get("HF_HUB_OFFLINE"),
     "status": {line.split(":")[0]: line.split()[1] for line in open("/proc/self/status") if line.startswith(("CapEff", "NoNewPrivs", "Seccomp:"))},
@@ -43,7 +53,14 @@ print(json.dumps({
 
 
 def policy(home: Path, program: str, **changes: Any) -> Policy:
-    variables = {**os.environ, "HOME": str(home), "MY_TOKEN": "secret", "OUTSIDE": str(os.getpid()), **changes.pop("variables", {})}
+    variables = {
+        **os.environ,
+        "HOME": str(home),
+        "MY_TOKEN": "secret",
+        "OUTSIDE": str(os.getpid()),
+        "SERVICES": "",
+        **changes.pop("variables", {}),
+    }
     found = policy_for(Permissions(), variables, paths_of(program), __file__, str(home), os.cpu_count() or 1)
     return replace(found, **changes)
 
@@ -86,18 +103,49 @@ def ended(code: str, policy: Policy, namespaces: bool) -> tuple[str, int, set[st
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    folder = tmp_path / "home"
-    (folder / ".ssh").mkdir(parents=True)
-    (folder / ".ssh" / "id").write_text("key")
-    (folder / "notes").write_text("notes")
-    return folder
+def home() -> Iterator[Path]:
+    """A home, whose name is short, as that of a socket has to be."""
+    with tempfile.TemporaryDirectory(prefix="gb-") as name:
+        folder = Path(name) / "home"
+        (folder / ".ssh").mkdir(parents=True)
+        (folder / ".ssh" / "id").write_text("key")
+        (folder / "notes").write_text("notes")
+        yield folder
+
+
+@contextlib.contextmanager
+def services(home: Path) -> Iterator[list[str]]:
+    """The sockets of services that answer to everybody: where an agent has it, where nobody knows of it, and where most have it."""
+    paths = [home / ".1password" / "agent.sock", home / "some" / "where", Path("/run") / f"gb-test-{os.getpid()}.sock"]
+    paths = paths if os.access("/run", os.W_OK) else paths[:2]
+    with contextlib.ExitStack() as open_ones:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            open_ones.enter_context(listening(path))
+        yield [str(path) for path in paths]
+
+
+@contextlib.contextmanager
+def listening(path: Path) -> Iterator[None]:
+    """A socket that answers to everybody."""
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as client:
+        listener.bind(str(path))
+        os.chmod(path, 0o777)
+        listener.listen(100)
+        client.connect(str(path))
+        try:
+            yield
+        finally:
+            path.unlink()
 
 
 def assert_held(seen: dict[str, Any], layers: set[str]) -> None:
     assert seen["key"] in ("FileNotFoundError", "PermissionError", "")
     assert (seen["notes"], seen["own"], seen["token"], seen["offline"]) == ("notes", 1, None, "1")
     assert seen["write"] in ("OSError", "PermissionError")
+    assert seen["own service"] == "connected"
+    if "mount namespace" in layers:
+        assert "connected" not in seen["services"].values()
     assert seen["outside"] in ("ProcessLookupError", "PermissionError")
     assert seen["connected"] in ("ConnectionRefusedError", "PermissionError")
     assert seen["status"]["NoNewPrivs"] == "1"
@@ -106,8 +154,8 @@ def assert_held(seen: dict[str, Any], layers: set[str]) -> None:
 
 
 def test_what_is_said_to_be_in_force_is(home: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        told = {"variables": {"PORT": str(listener.getsockname()[1])}}
+    with socket.create_server(("127.0.0.1", 0)) as listener, services(home) as paths:
+        told = {"variables": {"PORT": str(listener.getsockname()[1]), "SERVICES": ",".join(paths)}}
         output, layers, status, _ = asyncio.run(run(LOOK, policy(home, sys.executable, **told), sys.executable))
     assert status == 0, output
     assert_held(json.loads(output), set(layers))
@@ -122,9 +170,7 @@ def python_for_anybody() -> str | None:
 
 @pytest.mark.skipif(python_for_anybody() is None, reason="needs root, setpriv and a Python for all users")
 @pytest.mark.parametrize("forbidden", [False, True], ids=["namespaces", "no namespaces"])
-def test_anybody_gets_as_much(tmp_path_factory: pytest.TempPathFactory, forbidden: bool) -> None:
-    import tempfile
-
+def test_anybody_gets_as_much(forbidden: bool) -> None:
     python = python_for_anybody()
     assert python is not None
     with tempfile.TemporaryDirectory(prefix="gb-anybody-") as name, socket.create_server(("127.0.0.1", 0)) as listener:
@@ -156,7 +202,9 @@ def test_anybody_gets_as_much(tmp_path_factory: pytest.TempPathFactory, forbidde
             "PYTHONPATH": str(folder / "server"),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        done = subprocess.run(command, env=variables, cwd="/", capture_output=True, text=True, timeout=60)
+        with services(folder / "home") as paths:
+            variables["SERVICES"] = ",".join(paths)
+            done = subprocess.run(command, env=variables, cwd="/", capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         output, layers = json.loads(done.stdout)
         seen = json.loads(output)
@@ -183,6 +231,86 @@ def test_a_link_that_appears_late_is_not_followed(home: Path, namespaces: bool) 
     (home / "runs").symlink_to("place")
     assert ended(code, allowed, namespaces)[1] != 0
     assert os.listdir(home / "place") == []
+
+
+SECRETS = (".netrc", ".git-credentials", ".pypirc", ".ssh/id", ".gnupg/key")
+READ = f"""
+import os, sys, time
+def look():
+    found = []
+    for name in {SECRETS}:
+        try: found.append(open(os.environ["HOME"] + "/" + name).read())
+        except OSError: pass
+    print("".join(found), flush=True)
+look()
+sys.stdin.readline()
+look()
+sys.stdin.readline()
+time.sleep(2)
+look()
+"""
+
+
+def write_anew(path: Path) -> None:
+    """As those tools do it that keep passwords: a new file in the old one's place."""
+    path.parent.mkdir(exist_ok=True)
+    new = path.with_name("new")
+    new.write_text("secret")
+    os.replace(new, path)
+
+
+async def read_while_they_change(home: Path, shown: list[str]) -> list[str]:
+    pipe = asyncio.subprocess.PIPE
+    one = await start([sys.executable, "-c", READ], policy(home, sys.executable), single=False, cwd="/", stdin=pipe, stdout=pipe)
+    assert one.process.stdin is not None
+    assert one.process.stdout is not None
+    read = [(await one.process.stdout.readline()).decode()]
+    for act in (one.show(shown), asyncio.sleep(0)):
+        for name in SECRETS:
+            write_anew(home / name)
+        await act
+        one.process.stdin.write(b"\n")
+        read.append((await one.process.stdout.readline()).decode())
+    await one.process.wait()
+    await one.told()
+    assert "mount namespace" in one.layers
+    one.close()
+    return [line.strip() for line in read]
+
+
+@pytest.mark.parametrize("shown", ["/usr", "/tmp/nothing-there"], ids=["in no covered place", "in a covered place"])
+def test_secrets_that_are_written_anew_or_appear_are_hidden(home: Path, shown: str) -> None:
+    """By an order to show something, whatever that is, and by the next tick."""
+    for name in SECRETS[:2]:
+        (home / name).write_text("secret")
+    assert asyncio.run(read_while_they_change(home, [shown])) == ["", "", ""]
+
+
+def test_a_socket_that_appears_is_hidden(home: Path) -> None:
+    code = "import os, socket, time\nprint('there', flush=True)\ntime.sleep(3)\n"
+    code += "socket.socket(socket.AF_UNIX).connect(os.environ['HOME'] + '/late')"
+
+    async def look() -> int | None:
+        pipe = asyncio.subprocess.PIPE
+        one = await start([sys.executable, "-c", code], policy(home, sys.executable), single=False, cwd="/", stdout=pipe, stderr=pipe)
+        assert one.process.stdout is not None
+        await one.process.stdout.readline()
+        with listening(home / "late"):
+            status = await one.process.wait()
+        one.close()
+        return status
+
+    assert asyncio.run(look()) == 1
+
+
+def test_a_socket_that_is_allowed_is_not_hidden(home: Path) -> None:
+    code = "import os, socket\nsocket.socket(socket.AF_UNIX).connect(os.environ['HOME'] + '/allowed/one')"
+    (home / "allowed").mkdir()
+    found = policy_for(
+        Permissions(read=(f"{home}/allowed",)), {**os.environ, "HOME": str(home)}, paths_of(sys.executable), __file__, str(home), 2
+    )
+    with listening(home / "allowed" / "one"):
+        assert asyncio.run(run(code, found, sys.executable))[2] == 0
 
 
 GROW = "import time\nkept = []\nfor _ in range(700):\n    kept.append(bytearray(b'x' * (1 << 20)))\ntime.sleep(60)\n"

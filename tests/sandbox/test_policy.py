@@ -65,6 +65,29 @@ def test_secrets_are_hidden_unless_named() -> None:
     assert "/home/ada/.aws" in policy(Permissions(read=("~/.ssh",))).hidden
 
 
+ELSEWHERE = [
+    ("HF_HOME", "/x", "/x/token"), ("XDG_CACHE_HOME", "/x", "/x/huggingface/token"), ("XDG_CONFIG_HOME", "/x", "/x/gh"),
+    ("XDG_DATA_HOME", "/x", "/x/keyrings"), ("CARGO_HOME", "/x", "/x/credentials.toml"), ("GNUPGHOME", "/x", "/x"), ("NETRC", "/x", "/x"),
+    ("KUBECONFIG", "/x:/y", "/y"), ("DOCKER_CONFIG", "/x", "/x"), ("GOOGLE_APPLICATION_CREDENTIALS", "/x.json", "/x.json"),
+    ("AWS_SHARED_CREDENTIALS_FILE", "~/x", "/home/ada/x"), ("AWS_CONFIG_FILE", "/x", "/x"), ("PGPASSFILE", "/x", "/x"),
+    ("PIP_CONFIG_FILE", "/x", "/x"), ("npm_config_userconfig", "/x", "/x"), ("SSH_AUTH_SOCK", "/x/agent.1", "/x/agent.1"),
+    ("DOCKER_HOST", "unix:///x/docker.sock", "/x/docker.sock"), ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x/bus,guid=1", "/x/bus"),
+    ("XDG_RUNTIME_DIR", "/x", "/x"), ("KRB5CCNAME", "FILE:/x", "/x"), ("MY_PRIVATE_KEY_PATH", "/x", "/x"), ("DB_PASSWORD_FILE", "/x", "/x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value", "path"), ELSEWHERE, ids=[name for name, _, _ in ELSEWHERE])
+def test_secrets_are_hidden_where_a_variable_says_that_they_are(name: str, value: str, path: str) -> None:
+    assert path not in policy().hidden
+    assert path in with_variable(name, value).hidden
+    assert path not in with_variable(name, value, Permissions(read=(path,))).hidden
+
+
+@pytest.mark.parametrize("value", ["/", "/home", "/home/ada", "/env", "/tmp", "/etc", "/dev/null", "relative", "", "-"])
+def test_nothing_that_is_needed_is_hidden_whatever_a_variable_says(value: str) -> None:
+    assert policy(GNUPGHOME=value).hidden == policy().hidden
+
+
 def test_permissions_are_made_absolute() -> None:
     found = policy(Permissions(write=("~/data", "/x/../y"), network=True, require=("landlock",)))
     assert (found.write, found.network, found.require) == (("/home/ada/data", "/y"), True, ("landlock",))

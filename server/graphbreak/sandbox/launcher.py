@@ -38,6 +38,7 @@ class _Launch:
         self.layers: list[str] = []
         self.view: mounts.View | None = None
         self.private = mounts.PRIVATE
+        self._sockets = mounts.Sockets(policy["sockets"])
         self._as_user = bool(system.capabilities() & 1 << 21)
 
     def run(self) -> NoReturn:
@@ -57,7 +58,7 @@ class _Launch:
 
     def _rehearse(self) -> None:
         """Make the whole view, in a namespace that is thrown away. Raises OSError where that does not work."""
-        mounts.View(self.policy["hidden"]).arrange(self.policy["write"], self.policy["needed"])
+        mounts.View(self.policy["hidden"], self._sockets).arrange(self.policy["write"], self.policy["needed"])
 
     def _wanted(self) -> list[str]:
         wanted = [namespaces.MOUNTS, namespaces.MEMORY, namespaces.PROCESSES]
@@ -112,7 +113,7 @@ class _Launch:
         if namespaces.NETWORK in self.layers:
             namespaces.start_loopback()
         if namespaces.MOUNTS in self.layers:
-            self.view = mounts.View(self.policy["hidden"])
+            self.view = mounts.View(self.policy["hidden"], self._sockets)
             if self.view.arrange(self.policy["write"], self.policy["needed"]):
                 self.layers.append(mounts.READ_ONLY)
         else:
@@ -123,11 +124,13 @@ class _Launch:
         self.layers.append(supervisor.WATCH)
 
     def _obey(self, order: dict[str, Any]) -> None:
+        """Do what the server asks for; nothing is asked for at each tick."""
         if self.view is None:
             return
         try:
             for path in order.get("show", ()):
                 self.view.show(path)
+            self.view.hide()
             if order.get("tidy"):
                 self.view.tidy()
             if order.get("ready"):

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import os
+import re
 import stat
+import time
 from collections.abc import Iterable, Iterator
 
 from . import system
@@ -27,6 +29,11 @@ _NOT_SHOWN = ("ssh-*", ".X*", ".ICE-unix", ".*-unix", "krb5cc*", "systemd-privat
               "tmux-*", "screen*", "vscode-*", "pulse-*", "*.sock", "*.socket")  # fmt: skip
 _DEVICES = ("null", "zero", "full", "random", "urandom", "kfd", "dri", "nvidia*", "dxg", "infiniband")
 
+_LIST_SECONDS = 1.0
+"""How old the list of sockets may be: the kernel takes a millisecond or two for it."""
+
+_NAME = re.compile(rb" (/.*)$", re.MULTILINE)
+
 WRITABLE = (*_TEMPORARY, _SHARED, "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/ptmx")
 """What may be written in such a view, beside the devices that compute."""
 
@@ -37,11 +44,49 @@ def computing_devices() -> list[str]:
     return [f"/dev/{name}" for name in names if any(fnmatch.fnmatch(name, pattern) for pattern in _DEVICES[5:])]
 
 
+class Sockets:
+    """The sockets that services of the machine have in its file system, as far as its network namespace lists them. To be made before that
+    is left."""
+
+    def __init__(self, kept: Iterable[str]) -> None:
+        """Those below the places `kept` are not to be hidden."""
+        self._kept = tuple(kept)
+        try:
+            self._list = os.open("/proc/net/unix", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._list = -1
+        self._names: set[str] = set()
+        self._read_at = -_LIST_SECONDS
+
+    def to_be_hidden(self, private: int) -> Iterator[str]:
+        """Those that are seen at this moment; one on the device `private` is the program's own."""
+        if time.monotonic() - self._read_at >= _LIST_SECONDS:
+            self._names, self._read_at = self._listed(), time.monotonic()
+        for path in self._names:
+            try:
+                found = os.stat(path)
+            except OSError:
+                continue
+            if stat.S_ISSOCK(found.st_mode) and found.st_dev != private and not self._is_kept(path):
+                yield path
+
+    def _listed(self) -> set[str]:
+        if self._list == -1:
+            return set()
+        os.lseek(self._list, 0, os.SEEK_SET)
+        parts = list(iter(lambda: os.read(self._list, 1 << 16), b""))
+        return {os.fsdecode(name) for name in _NAME.findall(b"".join(parts))}
+
+    def _is_kept(self, path: str) -> bool:
+        place = os.path.realpath(path)
+        return any(place == kept or place.startswith(kept.rstrip("/") + "/") for kept in self._kept)
+
+
 class View:
     """The file system as the program will see it. It is made in a mount namespace of its own, and can be added to from outside."""
 
-    def __init__(self, hidden: Iterable[str]) -> None:
-        self._hidden = [os.path.realpath(path) for path in hidden]
+    def __init__(self, hidden: Iterable[str], sockets: Sockets) -> None:
+        self._hidden, self._sockets = tuple(hidden), sockets
         places = dict.fromkeys(os.path.realpath(place) for place in (*_TEMPORARY, _SERVICES) if os.path.isdir(place))
         self._covered = {place: os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in places}
         self._kept: set[str] = set()
@@ -62,7 +107,7 @@ class View:
             self.show(f"{_SERVICES}/{name}")
         for path in needed:
             self.show(path)
-        self._hide()
+        self.hide()
         for path in write:
             if self._is_place(path):
                 self.show(path)
@@ -98,7 +143,7 @@ class View:
             for writable in self._writable:
                 if writable.startswith(path + "/"):
                     _make_writable(writable)
-        self._hide()
+        self.hide()
 
     def _parts(self, path: str) -> tuple[str, str]:
         """The covered place that a path is in, and where it is there; two empty words for any other path."""
@@ -129,17 +174,27 @@ class View:
         os.makedirs(f"{folder}/folder", mode=0o755, exist_ok=True)
         os.close(os.open(f"{folder}/file", os.O_CREAT | os.O_WRONLY, 0))
         os.chmod(f"{folder}/folder", 0)
-        self._nothing = folder
+        self._nothing = {kind: (path := f"{folder}/{kind}", os.stat(path)) for kind in ("folder", "file")}
 
-    def _hide(self) -> None:
-        for path in self._hidden:
+    def hide(self) -> None:
+        """Hide what is to be hidden and is there now: what was written anew, or has appeared, is not the file that was hidden before.
+        Raises OSError where something cannot be hidden, after all else is."""
+        problem = None
+        for path in (*self._hidden, *self._sockets.to_be_hidden(self._nothing["file"][1].st_dev)):
             try:
-                kind = os.lstat(path)
+                found = os.stat(path)
             except OSError:
                 continue
-            nothing = f"{self._nothing}/{'folder' if stat.S_ISDIR(kind.st_mode) else 'file'}"
-            if not os.path.samestat(kind, os.stat(nothing)):
-                system.mount(nothing, path, "", system.MS_BIND)
+            nothing, known = self._nothing["folder" if stat.S_ISDIR(found.st_mode) else "file"]
+            if not os.path.samestat(found, known):
+                try:
+                    system.mount(nothing, path, "", system.MS_BIND)
+                except FileNotFoundError:
+                    continue  # it has gone meanwhile
+                except OSError as error:
+                    problem = error
+        if problem is not None:
+            raise problem
 
     def _make_devices(self) -> None:
         """A `/dev` with nothing but what programs compute with, and shared memory and terminals of their own."""

@@ -50,8 +50,9 @@ class Line:
 
 
 def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], single: bool, least: int) -> int:
-    """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for. A `single` program is one
-    job, any other one starts a process for each job, from the order to show something until that to tidy up."""
+    """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for, and
+    gets an empty order at each tick. A `single` program is one job, any other one starts a process for each job, from the order to show
+    something until that to tidy up."""
     wake, wake_end = os.pipe()
     for descriptor in (wake, wake_end):
         os.set_blocking(descriptor, False)
@@ -60,7 +61,7 @@ def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     listening = [line.descriptor, wake]
-    busy = single
+    busy, obeyed = single, time.monotonic()
     while True:
         ready, _, _ = select.select(listening, [], [], _TICK if busy else _IDLE_TICK)
         if wake in ready:
@@ -76,6 +77,9 @@ def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], 
                 busy = single or "show" in order or (busy and "tidy" not in order)
                 obey(order)
                 line.tell(done=order)
+        if time.monotonic() - obeyed >= (_TICK if busy else _IDLE_TICK):
+            obeyed = time.monotonic()
+            obey({})
         if busy:
             _watch([program] if single else children(program), line, least)
 

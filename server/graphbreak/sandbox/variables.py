@@ -31,7 +31,12 @@ def is_secret(name: str, value: str) -> bool:
     upper = name.upper()
     if upper.startswith(secrets.BEGINNINGS) or upper.endswith(secrets.ENDINGS):
         return True
-    return bool(secrets.WORDS.intersection(_WORD.findall(upper))) or _WITH_PASSWORD.search(value) is not None
+    return bool(secrets.WORDS.intersection(words_of(upper))) or _WITH_PASSWORD.search(value) is not None
+
+
+def words_of(name: str) -> list[str]:
+    """The words that a variable's name, in upper case, is made of."""
+    return _WORD.findall(name)
 
 
 def program_variables(variables: Mapping[str, str], kept: Iterable[str], network: bool, home: str) -> dict[str, str]:

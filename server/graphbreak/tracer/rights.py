@@ -11,6 +11,7 @@ from ..core.denials import attempted
 from ..core.findings import Report
 from ..core.project import ProjectSettings
 from ..core.requests import AnalysisRequest, Permissions
+from ..sandbox.policy import hidden_places, touches
 from ..worker.protocol import Denied
 from .allowed import allowed
 from .grants import is_granted
@@ -46,12 +47,14 @@ def unconfined(request: AnalysisRequest, available: bool) -> Wish | None:
 def with_attempts(report: Report, denials: Sequence[Denied], request: AnalysisRequest) -> Report:
     """The report with what its program tried in vain, and the user could allow with a word.
 
-    Nothing that is wide enough to hold the folder itself or the home is offered, since the program says what it tried; nor a path, but
-    the place that it leads to here.
+    Nothing that is wide enough to hold the folder itself or the home is offered, since the program says what it tried; nor what
+    would show a secret; nor a path, but the place that it leads to here.
     """
     denials = [_real(denied) for denied in denials]
     wide = [os.path.join(os.path.realpath(folder), "") for folder in (request.root, os.path.expanduser("~"))]
     few = [denied for denied in denials if not any(folder.startswith(os.path.join(denied.target, "")) for folder in wide)]
+    secrets = hidden_places(os.environ, os.path.expanduser("~"), ())
+    few = [denied for denied in few if not any(touches(place, denied.target) for place in secrets)]
     return replace(report, attempted=attempted(few, request.root))
 
 

@@ -27,6 +27,7 @@ from graphbreak.tracer.environment import paths_of
 FULL = {"mount namespace", "network namespace", "pid namespace", "ipc namespace", "read-only mounts", "landlock", "seccomp", "limits",
         "no new privileges", "memory watch"}  # fmt: skip
 ANYBODY = 65534
+SHARED = f"gb-test-{os.getpid()}"
 SERVER = Path(__file__).parent.parent.parent / "server"
 
 LOOK = """
@@ -43,6 +44,7 @@ def own_service():
 print(json.dumps({
     "key": of(lambda: open(home + "/.ssh/id").read()), "notes": of(lambda: open(home + "/notes").read()), "write": of(lambda: bool(open(home + "/new", "w"))),
     "own": of(lambda: open(os.environ["TMPDIR"] + "/own", "w").write("x")),
+    "shared": of(lambda: open("/dev/shm/" + os.environ["SHARED"], "w").write("x")),
     "services": {path: of(lambda: socket.socket(socket.AF_UNIX).connect(path) or "connected") for path in os.environ["SERVICES"].split(",") if path},
     "own service": of(own_service),
     "token": os.environ.get("MY_TOKEN"), "outside": of(lambda: os.kill(int(os.environ["OUTSIDE"]), 0)), "me": os.getuid(),
@@ -59,6 +61,7 @@ def policy(home: Path, program: str, **changes: Any) -> Policy:
         "MY_TOKEN": "secret",
         "OUTSIDE": str(os.getpid()),
         "SERVICES": "",
+        "SHARED": SHARED,
         **changes.pop("variables", {}),
     }
     found = policy_for(Permissions(), variables, paths_of(program), __file__, str(home), os.cpu_count() or 1)
@@ -144,6 +147,8 @@ def assert_held(seen: dict[str, Any], layers: set[str]) -> None:
     assert (seen["notes"], seen["own"], seen["token"], seen["offline"]) == ("notes", 1, None, "1")
     assert seen["write"] in ("OSError", "PermissionError")
     assert seen["own service"] == "connected"
+    assert seen["shared"] == (1 if "mount namespace" in layers else "PermissionError")
+    assert not os.path.exists(f"/dev/shm/{SHARED}")
     if "mount namespace" in layers:
         assert "connected" not in seen["services"].values()
     assert seen["outside"] in ("ProcessLookupError", "PermissionError")
@@ -203,7 +208,7 @@ def test_anybody_gets_as_much(forbidden: bool) -> None:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         with services(folder / "home") as paths:
-            variables["SERVICES"] = ",".join(paths)
+            variables |= {"SERVICES": ",".join(paths), "SHARED": SHARED}
             done = subprocess.run(command, env=variables, cwd="/", capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         output, layers = json.loads(done.stdout)

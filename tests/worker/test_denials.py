@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +15,7 @@ from graphbreak.core.findings import Kind
 from graphbreak.core.requests import Permissions, Settings
 from harness import INTERPRETER, PRINT, Harness, of_kind, squiggles
 
+SERVER = Path(__file__).parent.parent.parent / "server"
 BREAK = ("break", "GB0059", 'print("mid")')
 WRITE = "; the setting `sandbox.write` does, or `--allow-write` on the command line."
 
@@ -99,3 +104,36 @@ def test_what_is_missing_on_the_machine_too_is_only_missing(harness: Harness, tm
 def test_a_look_into_the_private_folder_that_the_program_expects_to_fail_is_not_remarked_upon(harness: Harness, tmp_path: Path) -> None:
     report = harness.write_and_analyse(tmp_path / "main.py", attempt("open('/tmp/cache.json')"))
     assert (squiggles(report), report.problems) == ([BREAK], ())
+
+
+LOADING = "for _ in torch.utils.data.DataLoader(range(4), num_workers=2):\n    pass\n"
+SEGMENT = "import multiprocessing.shared_memory as m\nm.SharedMemory(create=True, size=64).unlink()\n"
+WITHOUT_NAMESPACES = """
+import sys
+from graphbreak.sandbox import seccomp, system
+system.forbid_new_privileges()
+assert seccomp.apply(inet=True, datagrams=True)
+from graphbreak.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no such folder")
+@pytest.mark.parametrize("program", [LOADING, SEGMENT], ids=["a loader", "a segment"])
+def test_shared_memory_of_the_machine_is_not_written(tmp_path: Path, program: str) -> None:
+    """Where a program has none of its own, that is said, and can be allowed."""
+    (tmp_path / "main.py").write_text(PRINT + program)
+
+    def found(*options: str) -> dict[str, Any]:
+        command = [sys.executable, "-c", WITHOUT_NAMESPACES, "check", "--format=json", *options, str(tmp_path / "main.py")]
+        ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(SERVER)}, capture_output=True, text=True, timeout=300)
+        result: dict[str, Any] = json.loads(ended.stdout)
+        assert "mount namespace" not in result["environment"]["sandbox"]
+        return result
+
+    denied, allowed = found(), found("--allow-write", "/dev/shm")
+    said = "tried to write /dev/shm: the sandbox does not allow it" + WRITE
+    assert any(said in problem for problem in denied["problems"])
+    assert [said[:-1] in diagnostic["message"] for diagnostic in denied["diagnostics"]] == [True, False]
+    assert [diagnostic["kind"] for diagnostic in allowed["diagnostics"]] == ["break"]
+    assert allowed["problems"] == []

@@ -21,6 +21,7 @@ _ALLOW = {
 _MOST_PATHS = 5
 _LONGEST = 400
 _OWN = ("/tmp/", "/var/tmp/", "/dev/shm/")
+_SHARED = "/dev/shm"
 
 _FILE_ERRORS = frozenset({"PermissionError", "OSError", "FileNotFoundError"})
 _NETWORK_ERRORS = frozenset({"gaierror", "OSError", "ConnectionError", "ConnectTimeout", "URLError", "TimeoutError",
@@ -71,7 +72,12 @@ def with_denials(run: Run) -> Run:
 
 def _explained(failure: Failure, denials: Sequence[Denied]) -> Failure:
     text = failure.message
-    of_files = [denied for denied in denials if denied.action != "connect to" and denied.target.rpartition("/")[2] in text]
+    of_files = [denied for denied in denials if denied.action != "connect to" and _is_about(denied.target, text)]
     of_network = [denied for denied in denials if denied.action == "connect to"]
     fitting = of_files if failure.type in _FILE_ERRORS and of_files else of_network if failure.type in _NETWORK_ERRORS else []
     return replace(failure, message=f"{text} ({denial_sentence(fitting[-1])[:-1]})") if fitting else failure
+
+
+def _is_about(path: str, text: str) -> bool:
+    """Whether the text of an exception speaks of a path: by its name, and of shared memory by none or by that of a segment."""
+    return path.rpartition("/")[2] in text or (path == _SHARED and ("'" not in text or "'/psm_" in text))

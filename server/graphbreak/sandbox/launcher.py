@@ -182,7 +182,7 @@ class _Launch:
 
     def _own(self) -> list[str]:
         """What every program may write."""
-        own = list(mounts.WRITABLE) if self.view is not None else [self.private, *mounts.WRITABLE[2:]]
+        own = list(mounts.WRITABLE) if self.view is not None else [self.private, *mounts.DEVICES]
         return [*own, *mounts.computing_devices()]
 
     def _restrict_files(self, own: list[str]) -> None:

@@ -34,8 +34,11 @@ _LIST_SECONDS = 1.0
 
 _NAME = re.compile(rb" (/.*)$", re.MULTILINE)
 
-WRITABLE = (*_TEMPORARY, _SHARED, "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/ptmx")
-"""What may be written in such a view, beside the devices that compute."""
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/pts", "/dev/ptmx")
+"""What may be written everywhere, beside the devices that compute."""
+
+WRITABLE = (*_TEMPORARY, _SHARED, *DEVICES)
+"""The same in such a view."""
 
 
 def computing_devices() -> list[str]:

@@ -3,6 +3,8 @@ swallows the error."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -17,6 +19,11 @@ VARIABLE = "GRAPHBREAK_SANDBOX"
 _MOST = 20
 _OWN = frozenset({"/tmp", "/var/tmp", "/dev/shm"})
 """Folders of which a program has its own in a mount namespace."""
+
+_SHARED = "/dev/shm"
+
+_SHARING = (("multiprocessing.synchronize", "SemLock", "_make_name"), ("_posixshmem", "", "shm_open"))
+"""What is called to make something in it: module, class and name."""
 
 _FILE_LAYERS = frozenset({"landlock", "read-only mounts"})
 _NETWORK_LAYERS = frozenset({"network namespace", "landlock network"})
@@ -64,6 +71,27 @@ class Watch:
         """Listen from now on, where there is something that could be stopped."""
         if self._files or self._network:
             auditing.hear(self._events, lambda event, error: None)
+        if self._files and os.path.isdir(_SHARED) and not _is_below(_SHARED, self._writable):
+            self._hear_of_shared_memory()
+
+    def _hear_of_shared_memory(self) -> None:
+        """The locks and segments that processes share are made in C, of which nothing is heard; loaders with workers need them."""
+        for module, owner, name in _SHARING:
+            try:
+                holder: Any = importlib.import_module(module)
+            except ImportError:
+                continue  # there is nothing of it on this platform
+            holder = getattr(holder, owner) if owner else holder
+            told = self._telling(getattr(holder, name))
+            setattr(holder, name, staticmethod(told) if owner else told)
+
+    def _telling(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(real)
+        def make(*arguments: Any, **named: Any) -> Any:
+            self._say(Denied("write", _SHARED))
+            return real(*arguments, **named)
+
+        return make
 
     def _open(self, path: Any, mode: Any, flags: Any) -> None:
         if isinstance(path, int):

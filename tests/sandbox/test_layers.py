@@ -22,6 +22,7 @@ from graphbreak.core.requests import Permissions
 from graphbreak.sandbox import seccomp
 from graphbreak.sandbox.policy import Policy, policy_for
 from graphbreak.sandbox.start import start
+from graphbreak.sandbox.supervisor import memory
 from graphbreak.tracer.environment import paths_of
 
 FULL = {"mount namespace", "network namespace", "pid namespace", "ipc namespace", "read-only mounts", "landlock", "seccomp", "limits",
@@ -327,6 +328,59 @@ def test_a_program_that_takes_the_memory_is_ended(home: Path) -> None:
     assert status == -9
     assert why.startswith("the program took 0.")
     assert "GiB of memory" in why
+
+
+KEEP = """
+import time
+with open({place!r}, "wb") as file:
+    for _ in range(700):
+        file.write(b"x" * (1 << 20))
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("place", ["/tmp/x", "/var/tmp/x", "/dev/shm/x"])
+def test_temporary_files_are_memory_that_a_program_takes(home: Path, place: str) -> None:
+    code = KEEP.format(place=place)
+    _, layers, status, why = asyncio.run(run(code, policy(home, sys.executable, memory_left=1 << 50), sys.executable))
+    assert "read-only mounts" in layers
+    assert status == -9
+    assert why.startswith("the program took 0.")
+
+
+def test_temporary_files_take_a_part_of_the_memory_together(home: Path) -> None:
+    code = (
+        "import os\nfor place in ('/tmp', '/var/tmp', '/dev/shm'):\n    open(place + '/x', 'w').write('x' * 100000)\n"
+        "    found = os.statvfs(place)\n    print(found.f_blocks * found.f_frsize, found.f_bfree)\n"
+    )
+    output, layers, _, _ = asyncio.run(run(code, policy(home, sys.executable), sys.executable))
+    assert "read-only mounts" in layers
+    sizes, free = zip(*(map(int, line.split()) for line in output.splitlines()), strict=True)
+    assert set(sizes) == {sizes[0]}
+    assert sizes[0] == pytest.approx(memory()[1] / 4, rel=0.01)
+    assert free[0] > free[1] > free[2]
+
+
+@pytest.mark.parametrize("prepared", [False, True], ids=["while it is prepared", "between jobs"])
+def test_an_interpreter_that_takes_the_memory_outside_of_jobs_is_ended(home: Path, prepared: bool) -> None:
+    async def look() -> tuple[int | None, str]:
+        found = policy(home, sys.executable, memory_left=1 << 50)
+        pipe = asyncio.subprocess.PIPE
+        code = "import sys\nsys.stdin.readline()\n" + GROW
+        one = await start([sys.executable, "-c", code], found, single=False, cwd="/", stdin=pipe)
+        await one.told()
+        if prepared:
+            await one.ready()
+        assert one.process.stdin is not None
+        one.process.stdin.write(b"\n")
+        status = await asyncio.wait_for(one.process.wait(), 30)
+        await asyncio.sleep(0.1)
+        one.close()
+        return status, one.memory_end
+
+    status, why = asyncio.run(look())
+    assert status == -9
+    assert why.startswith("the program took 0.")
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])

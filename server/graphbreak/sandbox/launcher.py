@@ -30,6 +30,10 @@ _READ_SEARCH = 2
 """The capability to read what the file's rights forbid: an administrator's program reads what he reads."""
 
 
+_SHARE_OF_FILES = 4
+"""What part of the memory the program's temporary files may take: a checkpoint has to fit in there."""
+
+
 class _Launch:
     """One launch: the policy, the line to the server, and the layers that are in force so far."""
 
@@ -58,7 +62,10 @@ class _Launch:
 
     def _rehearse(self) -> None:
         """Make the whole view, in a namespace that is thrown away. Raises OSError where that does not work."""
-        mounts.View(self.policy["hidden"], self._sockets).arrange(self.policy["write"], self.policy["needed"])
+        self._new_view().arrange(self.policy["write"], self.policy["needed"])
+
+    def _new_view(self) -> mounts.View:
+        return mounts.View(self.policy["hidden"], self._sockets, supervisor.memory()[1] // _SHARE_OF_FILES)
 
     def _wanted(self) -> list[str]:
         wanted = [namespaces.MOUNTS, namespaces.MEMORY, namespaces.PROCESSES]
@@ -104,7 +111,9 @@ class _Launch:
             finally:
                 os._exit(70)
         self._let_go()
-        return supervisor.supervise(program, self.line, self._obey, self.policy["single"], self.policy["memory_left"])
+        files = self.view.used if self.view is not None else lambda: 0
+        watch = supervisor.Watch(program, self.policy["single"], self.line, self.policy["memory_left"], files)
+        return supervisor.supervise(watch, self._obey)
 
     def _arrange(self) -> None:
         """What a supervisor does around the program: mounts, processes, network."""
@@ -113,7 +122,7 @@ class _Launch:
         if namespaces.NETWORK in self.layers:
             namespaces.start_loopback()
         if namespaces.MOUNTS in self.layers:
-            self.view = mounts.View(self.policy["hidden"], self._sockets)
+            self.view = self._new_view()
             if self.view.arrange(self.policy["write"], self.policy["needed"]):
                 self.layers.append(mounts.READ_ONLY)
         else:

@@ -88,8 +88,9 @@ class Sockets:
 class View:
     """The file system as the program will see it. It is made in a mount namespace of its own, and can be added to from outside."""
 
-    def __init__(self, hidden: Iterable[str], sockets: Sockets) -> None:
-        self._hidden, self._sockets = tuple(hidden), sockets
+    def __init__(self, hidden: Iterable[str], sockets: Sockets, size: int) -> None:
+        """`size` is how many bytes of the memory the temporary folders may take together."""
+        self._hidden, self._sockets, self._size = tuple(hidden), sockets, size
         places = dict.fromkeys(os.path.realpath(place) for place in (*_TEMPORARY, _SERVICES) if os.path.isdir(place))
         self._covered = {place: os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in places}
         self._kept: set[str] = set()
@@ -102,9 +103,8 @@ class View:
         for place in self._covered:
             if place == _SERVICES:
                 system.mount("tmpfs", place, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=755,size=1m")
-            else:
-                system.mount("tmpfs", place, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=1777,size=25%")
         self._make_devices()
+        self._make_temporary([place for place in self._covered if place != _SERVICES])
         self._make_nothing()
         for name in _OF_SERVICES_KEPT:
             self.show(f"{_SERVICES}/{name}")
@@ -199,8 +199,25 @@ class View:
         if problem is not None:
             raise problem
 
+    def _make_temporary(self, places: list[str]) -> None:
+        """Private folders in these places and for shared memory, which lie in memory and have one limit together."""
+        os.mkdir(_SHARED)
+        places = [*places, _SHARED]
+        system.mount("tmpfs", places[0], "tmpfs", system.MS_NOSUID | system.MS_NODEV, f"mode=1777,size={self._size}")
+        whole = os.open(places[0], os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        for number, place in enumerate(places):
+            os.mkdir(str(number), dir_fd=whole)
+            os.chmod(str(number), 0o1777, dir_fd=whole)
+            system.mount(f"/proc/self/fd/{whole}/{number}", place, "", system.MS_BIND)
+        os.close(whole)
+
+    def used(self) -> int:
+        """How many bytes the temporary folders take of the memory."""
+        found = os.statvfs(_SHARED)
+        return (found.f_blocks - found.f_bfree) * found.f_frsize
+
     def _make_devices(self) -> None:
-        """A `/dev` with nothing but what programs compute with, and shared memory and terminals of their own."""
+        """A `/dev` with nothing but what programs compute with, and terminals of their own."""
         devices = os.open("/dev", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         names = [name for name in os.listdir("/dev") if any(fnmatch.fnmatch(name, pattern) for pattern in _DEVICES)]
         system.mount("tmpfs", "/dev", "tmpfs", system.MS_NOSUID, "mode=755,size=1m")
@@ -209,8 +226,6 @@ class View:
         os.close(devices)
         for name, target in (("fd", "/proc/self/fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2"), ("ptmx", "pts/ptmx")):
             os.symlink(target, f"/dev/{name}")
-        os.mkdir(_SHARED)
-        system.mount("tmpfs", _SHARED, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=1777")
         os.mkdir("/dev/pts")
         try:
             system.mount("devpts", "/dev/pts", "devpts", system.MS_NOSUID | system.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")

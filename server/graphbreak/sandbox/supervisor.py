@@ -49,10 +49,11 @@ class Line:
             return None
 
 
-def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], single: bool, least: int) -> int:
-    """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for, and
-    gets an empty order at each tick. A `single` program is one job, any other one starts a process for each job, from the order to show
+def supervise(watch: Watch, obey: Callable[[dict[str, Any]], None]) -> int:
+    """Stay until the program ends; returns its status as `waitpid` has it. `obey` does what the server asks for, and gets an empty order
+    at each tick. A single program is one job; any other one is prepared first, and starts a process for each job, from the order to show
     something until that to tidy up."""
+    program, single, line = watch.program, watch.single, watch.line
     wake, wake_end = os.pipe()
     for descriptor in (wake, wake_end):
         os.set_blocking(descriptor, False)
@@ -61,7 +62,7 @@ def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     listening = [line.descriptor, wake]
-    busy, obeyed = single, time.monotonic()
+    busy, obeyed = True, time.monotonic()
     while True:
         ready, _, _ = select.select(listening, [], [], _TICK if busy else _IDLE_TICK)
         if wake in ready:
@@ -74,14 +75,13 @@ def supervise(program: int, line: Line, obey: Callable[[dict[str, Any]], None], 
             if order is None:
                 listening.remove(line.descriptor)  # the server has let go of it, and ends the program by its own line
             else:
-                busy = single or "show" in order or (busy and "tidy" not in order)
+                busy = single or "show" in order or (busy and not ("tidy" in order or "ready" in order))
                 obey(order)
                 line.tell(done=order)
         if time.monotonic() - obeyed >= (_TICK if busy else _IDLE_TICK):
             obeyed = time.monotonic()
             obey({})
-        if busy:
-            _watch([program] if single else children(program), line, least)
+        watch.look()
 
 
 def _drain(wake: int) -> None:
@@ -118,18 +118,32 @@ def end_all_others() -> None:
         time.sleep(0.005)
 
 
-def _watch(jobs: list[int], line: Line, least: int) -> None:
-    """End the job that has taken the memory, before the machine has less than `least` bytes left (0: than a share of all)."""
-    available, total = memory()
-    if available > (least or max(_LOWEST, total // _SHARE)):
-        return
-    sizes = {job: sum(resident(pid) for pid in (job, *descendants(job))) for job in jobs}
-    job = max(sizes, key=lambda pid: sizes[pid], default=0)
-    if not job or sizes[job] < min(_GUILTY, total // 8):
-        return  # it is somebody else who has the memory
-    line.tell(memory=sizes[job], available=available)
-    for pid in [job, *descendants(job)]:
-        _kill(pid)
+class Watch:
+    """Ends what has taken the memory, before the machine has less than `least` bytes left (0: than a share of all)."""
+
+    def __init__(self, program: int, single: bool, line: Line, least: int, files: Callable[[], int]) -> None:
+        """A `single` program is one job. `files` says how much of the memory the temporary files take."""
+        self.program, self.single, self.line = program, single, line
+        self._least, self._files = least, files
+
+    def look(self) -> None:
+        """End the job that has taken the memory, or the program itself where that has. Temporary files count for the largest job: whose
+        they are is not known, and they go when no job is left."""
+        available, total = memory()
+        if available > (self._least or max(_LOWEST, total // _SHARE)):
+            return
+        files, most = self._files(), min(_GUILTY, total // 8)
+        jobs = [self.program] if self.single else children(self.program)
+        sizes = {job: files + sum(resident(pid) for pid in (job, *descendants(job))) for job in jobs}
+        job = max(sizes, key=lambda pid: sizes[pid], default=0)
+        if not job or sizes[job] < most:
+            job, most = self.program, _GUILTY
+            sizes[job] = files + resident(job)
+        if sizes[job] < most:
+            return  # it is somebody else who has the memory
+        self.line.tell(memory=sizes[job], available=available)
+        for pid in [job, *descendants(job)]:
+            _kill(pid)
 
 
 def _kill(pid: int) -> None:

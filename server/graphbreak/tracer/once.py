@@ -87,6 +87,8 @@ async def _greeting(interpreter: str, program: Sandboxed, output: Tail) -> Hello
         raise refusal(program)
     if program.cannot_start:
         raise CannotStart(f"The interpreter {interpreter} cannot be started: {program.cannot_start}.")
+    if hello is None and program.memory_end:
+        raise CannotStart(f"The interpreter {interpreter} cannot import torch: {program.memory_end}.")
     if hello is None:
         last = output.text.strip().rpartition("\n")[2]
         raise CannotStart(f"The interpreter {interpreter} ended while importing torch: {last}")

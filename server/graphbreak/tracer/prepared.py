@@ -101,6 +101,8 @@ class PreparedParent(Forks):
             return refusal(self._program)
         if self._program.cannot_start:
             return CannotStart(f"The interpreter {self._interpreter} cannot be started: {self._program.cannot_start}.")
+        if self._program.memory_end:
+            return CannotStart(f"The interpreter {self._interpreter} cannot import torch: {self._program.memory_end}.")
         await asyncio.wait(self._tasks, timeout=1)
         last = self._noise.text.strip().rpartition("\n")[2]
         why = f"The interpreter {self._interpreter} ended with status {status} while importing torch"

@@ -1,4 +1,8 @@
-"""`python -m graphbreak` is the command line."""
+"""`python -m graphbreak` is the command line.
+
+Python itself imports a few modules for `-m` before this one runs, and looks for them in the working directory: only `-P` keeps it from
+that.
+"""
 
 import sys
 

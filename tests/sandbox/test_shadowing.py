@@ -17,6 +17,13 @@ ROOT = Path(__file__).parent.parent.parent
 EVIL = "import os; os.close(os.open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'ran'), os.O_CREAT | os.O_WRONLY))\n"
 NAMES = ["json", "site", "torch", "sitecustomize", "usercustomize", "asyncio", "argparse", "pygls", "platformdirs", "ast", "ctypes", "core"]
 
+OF_PYTHON = ["warnings", "types", "functools", "collections", "contextlib", "keyword", "operator", "reprlib", "pkgutil", "runpy",
+             "importlib", "os", "re", "enum", "typing", "graphbreak"]  # fmt: skip
+"""What `python -m` imports itself, from the working directory, before anything of ours runs."""
+
+SCRIPT = "import sys\nfrom graphbreak.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n"
+"""What is installed as `graphbreak`."""
+
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
@@ -42,6 +49,26 @@ def test_the_server_imports_nothing_of_the_folder_that_it_is_started_in(hostile:
     ended = subprocess.run(
         [sys.executable, *flags, "-m", "graphbreak", *command], cwd=hostile, env=variables, capture_output=True, text=True, timeout=60
     )
+    assert ended.returncode == 0, ended.stderr
+    assert not (hostile / "ran").exists()
+
+
+@pytest.mark.parametrize("start", ["the script", "safe path"])
+@pytest.mark.parametrize("command", [["--version"], ["rule", "GB0170"]], ids=["version", "rule"])
+def test_nothing_is_imported_before_the_server_either(
+    hostile: Path, tmp_path_factory: pytest.TempPathFactory, start: str, command: list[str]
+) -> None:
+    """By the two ways to start it that are promised for a folder that is not trusted."""
+    for name in OF_PYTHON:
+        (hostile / f"{name}.py").write_text(EVIL)
+    script = tmp_path_factory.mktemp("bin") / "graphbreak"
+    script.write_text(SCRIPT)
+    if start == "safe path" and sys.version_info < (3, 11):
+        pytest.skip("this Python has no -P")
+    started = [str(script)] if start == "the script" else ["-P", "-m", "graphbreak"]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT / "server")}
+    variables.pop("VIRTUAL_ENV", None)
+    ended = subprocess.run([sys.executable, *started, *command], cwd=hostile, env=variables, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     assert not (hostile / "ran").exists()
 

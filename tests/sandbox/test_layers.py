@@ -24,6 +24,7 @@ from graphbreak.sandbox.policy import Policy, policy_for
 from graphbreak.sandbox.start import start
 from graphbreak.sandbox.supervisor import memory
 from graphbreak.tracer.environment import paths_of
+from graphbreak.tracer.prepared import CannotStart, PreparedParent
 
 FULL = {"mount namespace", "network namespace", "pid namespace", "ipc namespace", "read-only mounts", "landlock", "seccomp", "limits",
         "no new privileges", "memory watch"}  # fmt: skip
@@ -381,6 +382,20 @@ def test_an_interpreter_that_takes_the_memory_outside_of_jobs_is_ended(home: Pat
     status, why = asyncio.run(look())
     assert status == -9
     assert why.startswith("the program took 0.")
+
+
+def test_an_interpreter_that_takes_the_memory_before_it_is_ready_cannot_trace_and_says_why(home: Path) -> None:
+    (home / "sitecustomize.py").write_text(GROW)
+
+    async def look() -> str:
+        found = policy(home, sys.executable, memory_left=1 << 50, variables={"PYTHONPATH": str(home)})
+        with pytest.raises(CannotStart) as stopped:
+            await PreparedParent(sys.executable, found).start()
+        return str(stopped.value)
+
+    why = asyncio.run(look())
+    assert why.startswith(f"The interpreter {sys.executable} cannot import torch: the program took 0.")
+    assert why.endswith("so it was ended.")
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])

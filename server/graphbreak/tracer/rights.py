@@ -51,9 +51,10 @@ def with_attempts(report: Report, denials: Sequence[Denied], request: AnalysisRe
     would show a secret; nor a path, but the place that it leads to here.
     """
     denials = [_real(denied) for denied in denials]
-    wide = [os.path.join(os.path.realpath(folder), "") for folder in (request.root, os.path.expanduser("~"))]
+    home = os.path.expanduser("~")
+    wide = [os.path.join(os.path.realpath(folder), "") for folder in (request.root, home)]
     few = [denied for denied in denials if not any(folder.startswith(os.path.join(denied.target, "")) for folder in wide)]
-    secrets = hidden_places(os.environ, os.path.expanduser("~"), ())
+    secrets = hidden_places(os.environ, home, (home, request.root))
     few = [denied for denied in few if not any(touches(place, denied.target) for place in secrets)]
     return replace(report, attempted=attempted(few, request.root))
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from graphbreak.core.findings import Kind, Outcome
+from graphbreak.core.recorded import merged_calls
 from harness import INTERPRETER, Harness, of_kind, worker_has
 
 SERVER = Path(__file__).parent.parent / "server"
@@ -57,6 +58,29 @@ def loss(batch: Batch, weight=1.0):
     return mean * weight
 
 
+def classify(scores, labels, ignored=-100):
+    mean = torch.nn.functional.cross_entropy(scores, labels, ignore_index=ignored)
+    if bool((labels == ignored).any()):
+        print("some are ignored")
+    return mean
+
+
+def gather(rows, neighbours):
+    there = neighbours != -1
+    if int(neighbours.min()) < -1:
+        raise IndexError("no such row")
+    return torch.nn.functional.embedding(neighbours.masked_fill(~there, 0), rows) * there[..., None]
+
+
+class Boxes(torch.Tensor):
+    pass
+
+
+def areas(boxes):
+    print(f"a {type(boxes).__name__} of {len(boxes)}")
+    return boxes[:, 2] * boxes[:, 3]
+
+
 @torch.compile(backend="eager")
 def scale(x, factors):
     return x * factors["a"][0] + factors["b"]
@@ -69,7 +93,7 @@ import os
 import subprocess
 import sys
 import torch
-from model import Batch, Config, Net, loss, scale
+from model import Batch, Boxes, Config, Net, areas, classify, gather, loss, scale
 
 compiled = functools.partial(torch.compile, backend="eager")
 torch.manual_seed(0)
@@ -107,6 +131,15 @@ compiled(net(4).score)(ids)
 compiled(loss)(Batch(ids, "a"), weight=0.5)
 compiled(functools.partial(loss, weight=2.0))(Batch(ids[:2]))
 scale(torch.randn(7, 4).t().requires_grad_(), {"a": (torch.ones(4, 1) * 2, None), "b": 3})
+labels = torch.arange(40) % 20
+classifier = compiled(classify)
+classifier(torch.randn(40, 20), labels % 19)
+classifier(torch.randn(40, 20), labels.masked_fill(labels > 15, -100))
+compiled(classify)(torch.randn(40, 20), labels.masked_fill(labels == 3, 255), ignored=255)
+compiled(gather)(torch.randn(9, 2), torch.tensor([[8, 3, -1], [2, -1, -1]]))
+compiled(gather)(torch.randn(9, 2), torch.tensor([-1]))
+compiled(scale)(torch.arange(-5, 5), {"a": [1], "b": 2})
+compiled(areas)(torch.ones(4, 4).as_subclass(Boxes).requires_grad_())
 compiled(token)("0123456789", ids)
 outer()(ids)
 compiled(torch.nn.Linear(3, 3))(torch.ones(2, 3))
@@ -155,14 +188,24 @@ CALLS: dict[str, list[dict[str, Any]]] = {
                 "x": {"tensor": "f32[4, 7]", "strides": [1, 4], "grad": True},
                 "factors": {"dict": {"a": {"tuple": [{"tensor": "f32[4, 1]", "range": [0, None]}, None]}, "b": 3}},
             }
-        }
+        },
+        {"inputs": {"x": {"tensor": "i64[10]", "range": [-5, 4]}, "factors": {"dict": {"a": [1], "b": 2}}}},
+    ],
+    "model.py::areas": [{"inputs": {"boxes": {"tensor": "f32[4, 4]", "class": "model.py::Boxes", "grad": True}}}],
+    "model.py::classify": [
+        {"inputs": {"scores": {"tensor": "f32[40, 20]"}, "labels": {"tensor": "i64[40]", "range": [0, 18], "also": [-100]}}},
+        {"inputs": {"scores": {"tensor": "f32[40, 20]"}, "labels": {"tensor": "i64[40]", "range": [0, 19], "also": [255]}, "ignored": 255}},
+    ],
+    "model.py::gather": [
+        {"inputs": {"rows": {"tensor": "f32[9, 2]"}, "neighbours": {"tensor": "i64[2, 3]", "range": [2, 8], "also": [-1]}}},
+        {"inputs": {"rows": {"tensor": "f32[9, 2]"}, "neighbours": {"tensor": "i64[1]", "also": [-1]}}},
     ],
 }
 NOTES = [
     "main.py::token: a call is left out, for `api_key` cannot be made again: it may be a secret",
     "main.py: outer.<locals>.inner is defined inside a function, so it cannot be called again without what runs that",
     "Linear.forward belongs to a library; what calls it has to be traced as it is",
-    "recorded 4 functions with 8 different calls in .graphbreak/inputs.json",
+    "recorded 7 functions with 14 different calls in .graphbreak/inputs.json",
 ]
 
 
@@ -213,7 +256,12 @@ def test_the_model_alone_is_traced_with_them(harness: Harness, project: Path) ->
         name.partition("::")[2]: (Outcome.TRACED, True, {"recorded"}) for name in CALLS
     }
     assert not of_kind(report, Kind.RAISED), report.output
-    assert [inputs.summary for inputs in rows["scale"].inputs] == ["x: f32[4, 7] with grad, factors: {'a': (f32[4, 1], None), 'b': 3}"]
+    assert {inputs.summary for inputs in rows["scale"].inputs} == {
+        "x: f32[4, 7] with grad, factors: {'a': (f32[4, 1], None), 'b': 3}",
+        "x: i64[10], factors: {'a': [1], 'b': 2}",
+    }
+    assert "a Boxes of 4" in report.output
+    assert report.output.count("some are ignored") == 2
     assert rows["Net.forward"].breaks + rows["Net.forward"].skipped == 1
 
 
@@ -221,6 +269,47 @@ def test_recording_again_changes_nothing(project: Path) -> None:
     before = (project / ".graphbreak/inputs.json").read_bytes()
     record(project, INTERPRETER, "main.py")
     assert (project / ".graphbreak/inputs.json").read_bytes() == before
+
+
+def merged(*samples: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a tensor that several processes saw."""
+    parts = [{"functions": {"m.py::f": [{"inputs": {"x": {"tensor": "i64[9]", **sample}}}]}} for sample in samples]
+    ((call,),) = merged_calls(parts)[0].values()
+    found = dict(call["inputs"]["x"])
+    assert found.pop("tensor") == "i64[9]"
+    return found
+
+
+MERGED = {
+    "one without": ([{"range": [2, 7]}, {"range": [0, 3], "also": [-100]}], {"range": [0, 7], "also": [-100]}),
+    "two of a kind": ([{"range": [2, 7], "also": [-1]}, {"range": [0, 3], "also": [-100]}], {"range": [0, 7], "also": [-100, -1]}),
+    "one that is ignored whole": ([{"also": [-100]}, {"range": [0, 3]}], {"range": [0, 3], "also": [-100]}),
+    "one that another's range holds": ([{"range": [0, 3], "also": [255]}, {"range": [0, 300]}], {"range": [0, 300]}),
+    "signed numbers": ([{"range": [-9, 3]}, {"range": [0, 3], "also": [-20, 8]}], {"range": [-20, 8]}),
+    "too many above": (
+        [{"range": [0, 3], "also": [-1, 50, 60]}, {"range": [0, 3], "also": [70, 80]}], {"range": [0, 80], "also": [-1]},
+    ),
+    "too many below": ([{"also": [-9, -8, -7]}, {"range": [0, 3], "also": [-6, -5]}], {"range": [-9, 3]}),
+    "one that says nothing": ([{}, {"range": [0, 3], "also": [-6, -5]}], {}),
+    "floats": ([{"range": [0, 1]}, {"range": [0, None]}], {"range": [0, None]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("samples", "kept"), MERGED.values(), ids=MERGED.keys())
+def test_values_that_lie_apart_stay_apart_when_calls_are_put_together(samples: list[dict[str, Any]], kept: dict[str, Any]) -> None:
+    assert merged(*samples) == merged(*reversed(samples)) == kept
+
+
+def test_a_file_from_before_values_were_told_apart_is_mended_by_recording_again(tmp_path: Path, harness: Harness, project: Path) -> None:
+    (tmp_path / ".graphbreak").mkdir()
+    kept = tmp_path / ".graphbreak/inputs.json"
+    kept.write_text((project / ".graphbreak/inputs.json").read_text().replace('"range": [0, 18], "also": [-100]', '"range": [-100, 18]'))
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "main.py").write_text(MAIN)
+    before = harness.analyse(tmp_path / "model.py")
+    assert [found.message for found in of_kind(before, Kind.RAISED) if "IndexError: Target" in found.message]
+    record(tmp_path, INTERPRETER, "main.py")
+    assert kept.read_text() == (project / ".graphbreak/inputs.json").read_text()
 
 
 STALE = {

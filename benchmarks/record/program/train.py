@@ -22,7 +22,8 @@ def main() -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     for _ in range(options.steps):
         ids = torch.randint(0, 1000, (4, 32))
-        loss = step(ids, torch.ones_like(ids), labels=ids)
+        labels = ids.masked_fill(torch.rand(ids.shape) > 0.15, -100)  # a loss is of the tokens that count only, as it mostly is
+        loss = step(ids, torch.ones_like(ids), labels=labels)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()

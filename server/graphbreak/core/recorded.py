@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..worker.protocol_ranges import KEYS, is_older, is_tensor, put_together
 from .entries import below
 from .examples import Example
 from .source import SourceFile, Span
@@ -98,21 +99,20 @@ def _whys(sample: object, name: str = "") -> Iterator[str]:
 
 def _without_ranges(sample: Any) -> Any:
     if isinstance(sample, dict):
-        return {key: _without_ranges(value) for key, value in sample.items() if not (key == "range" and "tensor" in sample)}
+        return {key: _without_ranges(value) for key, value in sample.items() if not (key in KEYS and is_tensor(sample))}
     return [_without_ranges(value) for value in sample] if isinstance(sample, list) else sample
 
 
-def _widened(one: Any, other: Any) -> Any:
-    """Two samples that differ in their ranges only, as one that has both."""
+def _widened(one: Any, other: Any, kept: bool = False) -> Any:
+    """Two samples that differ in their ranges only, as one that has both. `kept` says that the file has the other one already."""
     if isinstance(one, list):
-        return [_widened(first, second) for first, second in zip(one, other)]
+        return [_widened(first, second, kept) for first, second in zip(one, other)]
     if not isinstance(one, dict):
         return one
-    both = {key: _widened(value, other[key]) for key, value in one.items() if key in other and not (key == "range" and "tensor" in one)}
-    if "tensor" in one and "range" in one and "range" in other:
-        (low, high), (low2, high2) = one["range"], other["range"]
-        both["range"] = [min(low, low2), None if None in (high, high2) else max(high, high2)]
-    return both
+    if not is_tensor(one):
+        return {key: _widened(value, other[key], kept) for key, value in one.items()}
+    form = {key: value for key, value in one.items() if key not in KEYS}
+    return {**form, **put_together(one, one if kept and is_older(other, one) else other)}
 
 
 def with_calls(before: str, calls: Calls) -> str:
@@ -125,7 +125,7 @@ def with_calls(before: str, calls: Calls) -> str:
     for function, new in calls.items():
         known = {json.dumps(_without_ranges(call), sort_keys=True): call for call in functions.get(function, ())}
         keys = [json.dumps(_without_ranges(call), sort_keys=True) for call in new]
-        functions[function] = [_widened(call, known[key]) if key in known else call for key, call in zip(keys, new)]
+        functions[function] = [_widened(call, known[key], kept=True) if key in known else call for key, call in zip(keys, new)]
     return _shown({"version": VERSION, "functions": dict(sorted(functions.items()))}) + "\n"
 
 

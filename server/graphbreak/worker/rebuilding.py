@@ -20,6 +20,7 @@ from .devices import cuda_is_there
 from .samples import DTYPES
 
 _TENSOR = re.compile(r"(\w+)\[(.*)\]")
+_LARGEST = 2**63 - 1
 
 
 class Stale(Exception):
@@ -182,7 +183,7 @@ class _Rebuilder:
         if match is None:
             raise Stale(f"{sample['tensor']!r} is no tensor")
         shape = [int(size) for size in match[2].split(",") if size.strip()]
-        value = _filled(shape, sample.get("strides"), _dtype(match[1]), sample.get("range"), self.device(sample.get("device", "cpu")))
+        value = _filled(shape, sample.get("strides"), _dtype(match[1]), sample, self.device(sample.get("device", "cpu")))
         if "class" in sample:
             value = value.as_subclass(self.found(sample["class"]))
         return value.requires_grad_() if sample.get("grad") else value
@@ -195,8 +196,8 @@ def _dtype(name: str) -> torch.dtype:
     return found
 
 
-def _filled(shape: list[int], strides: list[int] | None, dtype: torch.dtype, limits: Any, device: str) -> torch.Tensor:
-    """A tensor of this form that is no view of another, with values within the limits."""
+def _filled(shape: list[int], strides: list[int] | None, dtype: torch.dtype, sample: dict[str, Any], device: str) -> torch.Tensor:
+    """A tensor of this form that is no view of another, with values within the sample's range, and those that it has also."""
     value = torch.empty(shape, dtype=dtype, device=device)
     if strides is not None:
         value = torch.empty_strided(shape, strides, dtype=dtype, device=device)
@@ -204,13 +205,26 @@ def _filled(shape: list[int], strides: list[int] | None, dtype: torch.dtype, lim
         return value
     size = 1 + sum((length - 1) * step for length, step in zip(value.shape, value.stride()))
     flat = value.as_strided((size,), (1,))
-    low, high = limits or (None, None)
+    low, high = sample.get("range", (None, None))
     if dtype.is_floating_point or dtype.is_complex:
         data = torch.rand(size) if high == 1 and low == 0 else torch.randn(size).abs() if low == 0 else torch.randn(size)
     else:
-        data = torch.randint(low if low is not None else 0, (high if high is not None else 1) + 1, (size,))
+        data = _whole_numbers(size, low, high, sample.get("also", []))
     flat.copy_(data)
+    for index, number in enumerate(sample.get("also", [])[: value.numel() - (low is not None)]):
+        at = torch.unravel_index(torch.tensor(value.numel() - 1 - index), value.shape)
+        value[at] = number  # each of them for certain
     return value
+
+
+def _whole_numbers(size: int, low: int | None, high: int | None, apart: list[int]) -> torch.Tensor:
+    """Whole numbers of a range, by chance about a quarter of them out of those that lie apart; only of these where there is no range."""
+    some = torch.tensor(apart)[torch.randint(len(apart), (size,))] if apart else None
+    if some is not None and low is None:
+        return some
+    least, greatest = 0 if low is None else low, 1 if high is None else high
+    data = torch.full((size,), least) if least == greatest else torch.randint(least, min(greatest + 1, _LARGEST), (size,))
+    return data if some is None else torch.where(torch.rand(size) < 0.25, some, data)
 
 
 _MAKERS: dict[str, Callable[[_Rebuilder, dict[str, Any]], Any]] = {

@@ -22,6 +22,7 @@ import torch
 from . import marks, samples
 from .origins import Origins
 from .patching import Undo, patch
+from .protocol_ranges import KEYS, is_tensor, put_together
 
 _MOST_CALLS = 8
 """How many different calls of one callable are kept."""
@@ -238,7 +239,7 @@ def surroundings() -> dict[str, Any]:
 
 def _has_range(sample: Any) -> bool:
     if isinstance(sample, dict):
-        return "range" in sample or any(_has_range(value) for value in sample.values())
+        return not KEYS.isdisjoint(sample) or any(_has_range(value) for value in sample.values())
     return isinstance(sample, list) and any(_has_range(value) for value in sample)
 
 
@@ -248,11 +249,10 @@ def widen(sample: Any, other: Any) -> bool:
         return sum(widen(one, two) for one, two in zip(sample, other)) > 0
     if not isinstance(sample, dict) or not isinstance(other, dict):
         return False
-    changed = sum(widen(sample[name], other[name]) for name in sample if name in other and name != "range") > 0
-    if "range" in sample:
-        before = sample.pop("range")
-        if "range" in other:
-            (low, high), (low2, high2) = before, other["range"]
-            sample["range"] = [min(low, low2), None if None in (high, high2) else max(high, high2)]
-        changed = changed or sample.get("range") != before
+    changed = sum(widen(sample[name], other[name]) for name in sample if name in other and not (is_tensor(sample) and name in KEYS)) > 0
+    if is_tensor(sample):
+        before = {name: sample.pop(name) for name in KEYS & sample.keys()}
+        after = put_together(before, other)
+        sample.update(after)
+        changed = changed or after != before
     return changed

@@ -18,6 +18,8 @@ from typing import Any
 
 import torch
 
+from .protocol_ranges import MOST_APART, said
+
 DTYPES = {
     "f32": torch.float32, "f64": torch.float64, "f16": torch.float16, "bf16": torch.bfloat16,
     "i64": torch.int64, "i32": torch.int32, "i16": torch.int16, "i8": torch.int8, "u8": torch.uint8,
@@ -28,6 +30,10 @@ _SECRET = re.compile(r"token|secret|passw|api_?key|credential|private", re.IGNOR
 _LONGEST_TEXT = 80
 _MOST_ITEMS = 200
 _DEEPEST = 8
+_ENOUGH = 16
+"""Of so many whole numbers one can say that the greatest lies apart from the rest."""
+_MOST_NUMBERS = 2**18
+"""So many whole numbers are looked through for what lies apart; of more only each so-and-so-manyth, and the least and the greatest."""
 
 
 class Samples:
@@ -165,18 +171,40 @@ def key(value: Any, depth: int = 0) -> Any:
     return type(value), id(value)
 
 
-def range_of(value: torch.Tensor) -> list[Any] | None:
-    """The least and the greatest value of integers; of floats only whether all are between 0 and 1, or none below 0."""
+def range_of(value: torch.Tensor) -> dict[str, Any]:
+    """The least and the greatest value of integers, and the few that lie apart; of floats only whether all are between 0 and 1, or none
+    below 0. See `protocol_ranges`."""
     if value.numel() == 0 or value.is_complex() or value.device.type == "meta":
-        return None
+        return {}
     try:
         with torch.no_grad():
             low, high = (each.item() for each in torch.aminmax(value.detach()))
+            if not value.dtype.is_floating_point:
+                return _whole(value.detach(), int(low), int(high))
     except (RuntimeError, NotImplementedError):
-        return None
-    if not value.dtype.is_floating_point:
-        return [int(low), int(high)]
-    return [0, 1] if low >= 0 and high <= 1 else [0, None] if low >= 0 else None
+        return {}
+    return {"range": [0, 1] if high <= 1 else [0, None]} if low >= 0 else {}
+
+
+def _whole(value: torch.Tensor, low: int, high: int) -> dict[str, Any]:
+    """What is said of whole numbers. Each that lies apart costs one pass over them, and there are few of those."""
+    if value.numel() > _MOST_NUMBERS:
+        some = value.reshape(-1)[:: value.numel() // _MOST_NUMBERS]
+        value = torch.cat([some, torch.tensor([low, high], dtype=value.dtype, device=value.device)])
+    least = low
+    apart: list[int] = []
+    while least < 0:
+        if len(apart) == MOST_APART:
+            return said([low, high], [])
+        apart.append(least)
+        if least == high:
+            return said([], apart)
+        least = int(torch.where(value > least, value, high).amin())
+    if value.numel() >= _ENOUGH and high - least > 1:
+        greatest = int(torch.where(value < high, value, least).amax())
+        if high - greatest > greatest - least + 1:  # the gap is wider than all that lies below it
+            return said([least, greatest], [*apart, high])
+    return said([least, high], apart)
 
 
 def _tensor(value: torch.Tensor, samples: Samples) -> dict[str, Any]:
@@ -194,9 +222,7 @@ def _tensor(value: torch.Tensor, samples: Samples) -> dict[str, Any]:
         found["device"] = value.device.type
     if value.requires_grad:
         found["grad"] = True
-    if type(value) in (torch.Tensor, torch.nn.Parameter) and (limits := range_of(value)) is not None:
-        found["range"] = limits
-    return found
+    return {**found, **range_of(value)} if type(value) in (torch.Tensor, torch.nn.Parameter) else found
 
 
 def _text(value: str, name: str) -> Any:

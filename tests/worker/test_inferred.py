@@ -23,6 +23,45 @@ SHAPES = {
         "f(lambda *args, **kwargs: args[0], torch.randn(2, 16), steps=4)",
     ),
     "an annotation of jaxtyping": (F.format('x: Float[Tensor, "3 n 5"]', "x.sum()"), "f(torch.randn(3, 2, 5))"),
+    "an annotation of torchtyping": (
+        F.format('x: TensorType["batch": 4, "width": ..., -1, torch.long]', "x.sum()"),
+        "f(torch.randint(10, (4, 32, 4)))",
+    ),
+    "a shape beside the type": (F.format('x: Annotated[Tensor, "b 3"]', "x.sum()"), "f(torch.randn(2, 3))"),
+    "a shape as a tuple beside the type": (F.format('x: Annotated[Tensor, "rows", ("T", 3)]', "x.sum()"), "f(torch.randn(8, 3))"),
+    "words beside the type": (F.format('x: Annotated[Tensor, "all of them"]', "x.sum()"), "f(torch.randn(2, 16))"),
+    "a dictionary of tensors": (
+        F.format("d: dict[str, Tensor]", 'd["rows"] + d["others"]'),
+        "f({'rows': torch.randn(2, 16), 'others': torch.randn(2, 16)})",
+    ),
+    "a dictionary that may be left out": (
+        F.format("d: Optional[Mapping[str, int]]", 'torch.ones(d["heads"], d["depth"])'),
+        "f({'heads': 4, 'depth': 2})",
+    ),
+    "a dictionary of which no key is known": (
+        F.format("d: Dict[str, Tensor]", "sum(d.values())"),
+        "f({'a': torch.randn(2, 16), 'b': torch.randn(2, 16)})",
+    ),
+    "a named tuple": (
+        "class State(NamedTuple):\n    h: Tensor\n    step: int\n    scale: float = 1.0\n\n"
+        + F.format("state: State", "state.h * state.step"),
+        "f(State(torch.randn(2, 8, 16), step=4))",
+    ),
+    "an enumeration": (
+        "import enum\nclass Way(enum.Enum):\n    UP = 1\n    DOWN = 2\n\n"
+        + F.format("x: Tensor, way: Way", "x if way is Way.UP else x + 1"),
+        "f(torch.randn(2, 16), Way.UP)",
+    ),
+    "a typed dictionary": (
+        "class Batch(TypedDict):\n    ids: Tensor\n    lengths: 'Tensor'\n    scale: float\n\n"
+        + F.format("batch: Batch", "(batch['ids'].sum(1) + batch['lengths']) * batch['scale']"),
+        "f({'ids': torch.randint(50, (2, 8)), 'lengths': torch.full((2,), 8), 'scale': 0.5})",
+    ),
+    "a dataclass in a list": (
+        "@dataclass\nclass Item:\n    boxes: Tensor\n\n" + F.format("items: list[Item]", "sum(item.boxes for item in items)"),
+        "f([Item(torch.rand(5, 4)), Item(torch.rand(5, 4))])",
+    ),
+    "a literal that is a number": (F.format("x: Tensor, axis: Literal[1, 2]", "x.sum(axis)"), "f(torch.randn(2, 16), axis=1)"),
     "a docstring": (
         "@torch.compile\ndef f(x, k):\n    '''x: (B, 7, 5)\n    k (int): how many'''\n    return x * k\n",
         "f(torch.randn(2, 7, 5), k=2)",

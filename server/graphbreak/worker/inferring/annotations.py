@@ -6,13 +6,14 @@ import ast
 import builtins
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from . import names
-from .sizes import size_of_letter
+from .sizes import is_letter, size_of_letter
 from .values import Argument, Dim, Group, Made, Mapped, Tensor, Text, Value
 
 _TENSOR_KINDS = {
@@ -23,6 +24,11 @@ _SHAPED = re.compile(r"^(B?Float\d*|Int(eger)?\d*|UInt\d*|Bool|Shaped|Num|Real|I
 _LISTS = {"list", "List", "Sequence", "Iterable", "MutableSequence", "Collection", "Iterator", "deque", "Deque"}
 _DICTS = {"dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"}
 _TRANSPARENT = {"Annotated", "Final", "ClassVar", "Required", "NotRequired", "Generic"}
+_ANY_SIZE = 4
+_KIND_OF_DTYPE = {
+    "int": "long", "long": "long", "int64": "long", "int32": "long", "bool": "bool", "uint8": "uint8", "double": "double",
+    "float64": "double", "half": "half", "float16": "half", "bfloat16": "bfloat16", "complex64": "complex",
+}  # fmt: skip
 _FIXED = {
     "None": "None", "device": 'torch.device("cpu")', "dtype": "torch.float32", "Generator": "torch.Generator()",
     "Size": "torch.Size([2, 16])", "object": "object()",
@@ -41,16 +47,19 @@ class Annotations:
             return self._namespace.get(node.id, getattr(typing, node.id, getattr(builtins, node.id, None)))
         return getattr(self.resolve(node.value), node.attr, None) if isinstance(node, ast.Attribute) else None
 
-    def value(self, node: ast.expr | None, name: str) -> Value | None:
-        """A value for a parameter of this annotation and name; None where the annotation does not tell."""
+    def value(self, node: ast.expr | None, name: str, keys: Sequence[str] = ()) -> Value | None:
+        """A value for a parameter of this annotation and name; None where the annotation does not tell.
+
+        `keys` are those that the body asks it for, which the annotation of a dictionary does not say.
+        """
         if isinstance(node, ast.Constant):
             if node.value is None:
                 return Text("None")
-            return self.value(_parsed(node.value), name) if isinstance(node.value, str) else None
+            return self.value(_parsed(node.value), name, keys) if isinstance(node.value, str) else None
         if isinstance(node, ast.BinOp):
-            return self._union([node.left, node.right], name)
+            return self._union([node.left, node.right], name, keys)
         if isinstance(node, ast.Subscript):
-            return self._subscript(node, name)
+            return self._subscript(node, name, keys)
         return self._plain(node, name) if isinstance(node, (ast.Name, ast.Attribute)) else None
 
     def _plain(self, node: ast.expr, name: str) -> Value | None:
@@ -76,27 +85,29 @@ class Annotations:
             return self._instance(found)
         return self.value(_parsed(str(found)), name) if found is not None and not isinstance(found, typing.TypeVar) else None
 
-    def _subscript(self, node: ast.Subscript, name: str) -> Value | None:
+    def _subscript(self, node: ast.Subscript, name: str, keys: Sequence[str]) -> Value | None:
         base = ast.unparse(node.value).rpartition(".")[2]
         items = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
         if _SHAPED.match(base):
             return _shaped(base, items, name)
         if base in ("Optional", "Union"):
-            return self._union(items, name)
+            return self._union(items, name, keys)
         if base == "Literal":
             return Text(ast.unparse(items[0]))
         if base in _TRANSPARENT:
-            return self.value(items[0], name)
+            inner = self.value(items[0], name, keys)
+            dims = next(filter(None, map(_shape_beside, items[1:])), None) if isinstance(inner, Tensor) else None
+            return replace(inner, dims=dims, sure=True) if isinstance(inner, Tensor) and dims is not None else inner
         if base in _LISTS:
             return self._repeated(items[0], name, "[]")
         if base in ("tuple", "Tuple"):
             if len(items) == 2 and isinstance(items[1], ast.Constant) and items[1].value is Ellipsis:
                 return self._repeated(items[0], name, "()")
-            parts = [self.value(item, f"{name}_{index}" if len(items) > 1 else name) for index, item in enumerate(items)]
-            return Group(tuple(part for part in parts if part is not None), "()") if all(parts) else None
+            places = [self.value(item, f"{name}_{index}" if len(items) > 1 else name) for index, item in enumerate(items)]
+            return Group(tuple(place for place in places if place is not None), "()") if all(places) else None
         if base in _DICTS:
-            inner = self.value(items[-1], name)
-            return Mapped((("a", inner), ("b", inner))) if inner is not None else None
+            parts = [(key, self.value(items[-1], key if keys else name)) for key in dict.fromkeys(keys) or ("a", "b")]
+            return Mapped(tuple((key, part) for key, part in parts if part is not None)) if all(part for _, part in parts) else None
         if base == "Callable":
             return Text("lambda *args: args[0]")
         if base in ("type", "Type"):
@@ -107,9 +118,9 @@ class Annotations:
         inner = self.value(item, singular(name))
         return Group((inner, inner), brackets) if inner is not None else None
 
-    def _union(self, items: list[ast.expr], name: str) -> Value | None:
+    def _union(self, items: list[ast.expr], name: str, keys: Sequence[str]) -> Value | None:
         """Of several types that of a tensor, else the first that is not None."""
-        values = [self.value(item, name) for item in items]
+        values = [self.value(item, name, keys) for item in items]
         known = [value for value in values if value is not None and value != Text("None")]
         return next((value for value in known if isinstance(value, Tensor)), known[0] if known else None)
 
@@ -151,7 +162,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 
 def _shaped(base: str, items: list[ast.expr], name: str) -> Tensor:
-    """`Float[Tensor, "b c h w"]`, `TensorType["batch", 3, float]`."""
+    """`Float[Tensor, "b c h w"]`, `TensorType["batch", "width": 3, -1, float]`."""
     dims: list[Dim] = []
     kind = _kind_of(base)
     for item in items:
@@ -159,11 +170,37 @@ def _shaped(base: str, items: list[ast.expr], name: str) -> Tensor:
             dims += [dim for word in item.value.split() if (dim := _dim(word)) != ""]
         elif isinstance(item, ast.Constant) and isinstance(item.value, int):
             dims.append(item.value)
+        elif isinstance(item, ast.Slice):
+            dims += _named_dim(item)
+        elif isinstance(item, ast.UnaryOp):
+            dims.append(_ANY_SIZE)
         elif base == "TensorType":
-            kind = {"int": "long", "bool": "bool"}.get(ast.unparse(item).rpartition(".")[2], kind)
+            kind = _KIND_OF_DTYPE.get(ast.unparse(item).rpartition(".")[2], kind)
     usual = names.tensor(name)
     high: Dim = usual.high if usual is not None and usual.kind == kind else "classes" if kind == "long" else 2
     return Tensor(tuple(dims), kind, high, sure=True)
+
+
+def _named_dim(item: ast.Slice) -> Iterator[Dim]:
+    """`"width": 3`, of which the size counts; the name where none is given, as in `"batch": ...` and `"batch": -1`."""
+    if isinstance(item.upper, ast.Constant) and isinstance(item.upper.value, int):
+        yield item.upper.value
+    elif isinstance(item.lower, ast.Constant) and isinstance(item.lower.value, str):
+        yield _dim(item.lower.value)
+    else:
+        yield _ANY_SIZE
+
+
+def _shape_beside(item: ast.expr) -> tuple[Dim, ...] | None:
+    """The shape that stands beside a type in `Annotated`: `"b 3"`, `"(batch, seq)"`, `("b", 3)`. Other texts are words about it."""
+    items = item.elts if isinstance(item, (ast.Tuple, ast.List)) else [item]
+    values = [one.value for one in items if isinstance(one, ast.Constant) and type(one.value) in (int, str)]
+    words = " ".join(map(str, values)).strip(" ()[]").replace(",", " ").split()
+    is_shape = len(values) == len(items) and all(word.isdigit() or is_letter(word) or word == "..." for word in words)
+    alone = isinstance(item, ast.Constant) and (type(item.value) is not str or (len(words) == 1 and not words[0].isdigit()))
+    if not is_shape or not words or alone:
+        return None
+    return tuple(dim for word in words if (dim := _dim(word)) != "")
 
 
 def _kind_of(base: str) -> str:
@@ -182,4 +219,4 @@ def _dim(word: str) -> Dim:
         return size_of_letter(word.strip("*.")) if word.strip("*.") else ""
     if word.isdigit():
         return int(word)
-    return size_of_letter(word) if word.isidentifier() else 4
+    return size_of_letter(word) if word.isidentifier() else _ANY_SIZE

@@ -70,7 +70,7 @@ class Builder:
             yield Argument(name, _shaped(value, shapes.get(name), uses[name]), how, left_out=default is not None)
 
     def _value(self, name: str, annotation: ast.expr | None, use: Uses, constructs: bool) -> Value:
-        known = self._annotations.value(annotation, name) if annotation is not None else None
+        known = self._annotations.value(annotation, name, use.keys) if annotation is not None else None
         if known is None or known == Text("None"):
             return self.by_use(name, use, constructs)
         if isinstance(known, Text) and use.texts and known.text[:1] in "\"'":

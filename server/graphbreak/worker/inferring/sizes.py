@@ -54,6 +54,12 @@ def size_of_letter(letter: str) -> str:
     return _LETTERS.get(letter, _LETTERS.get(letter.lower(), letter))
 
 
+def is_letter(word: str) -> bool:
+    """Whether a word is the name of a size, by itself: a single letter, or a usual name; `*batch` stands for several."""
+    word = word.removeprefix("*")
+    return word.isidentifier() and (len(word) == 1 or word.lower() in _LETTERS or word.lower() in SIZES)
+
+
 _LETTERS = {
     "b": "batch", "bs": "batch", "bsz": "batch", "batch_size": "batch", "n": "batch", "batch": "batch",
     "t": "seq", "l": "seq", "s": "seq", "seq_len": "seq", "seqlen": "seq", "seq": "seq", "length": "seq", "time": "seq",

@@ -10,8 +10,9 @@ import pytest
 from harness import INTERPRETER, Harness
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+from benchmarks.reach.__main__ import is_short
 from benchmarks.reach.corpus import Entry, entries
-from benchmarks.reach.measure import measure
+from benchmarks.reach.measure import Measured, measure
 
 NAMES = (
     "given: 002_metrics_item",
@@ -48,3 +49,16 @@ def test_the_corpus_is_whole() -> None:
         compile(entry.without, entry.name, "exec")
         compile(entry.true, entry.name, "exec")
         assert len(entry.without) < len(entry.true)
+
+
+@pytest.mark.parametrize(
+    ("traced", "same", "short"), [(20, 20, False), (18, 18, False), (17, 17, True), (20, 19, False), (20, 18, True), (0, 0, True)]
+)
+def test_the_benchmark_fails_below_what_is_asked_for(traced: int, same: int, short: bool) -> None:
+    entry = entries()[0]
+    lost = frozenset([("main.py", 1, 0, "a break")])
+    found = [
+        Measured(entry, 1, () if index < traced else ("f: no-inputs",), frozenset() if index < same else lost, frozenset(), (), 0.0)
+        for index in range(20)
+    ]
+    assert is_short(found) is short

@@ -2,8 +2,8 @@
 
     python -m benchmarks.reach [--part seen|held-out] [--only WORDS] [--python INTERPRETER] [--keep FILE]
 
-RESULTS.md is written only when everything was run. With `--keep` what is measured goes to a file, and what is there already is not
-measured again, so that a run can be made in parts.
+RESULTS.md is written only when everything was run. The exit status is 1 where fewer are traced, or show the same breaks, than is asked for.
+With `--keep` what is measured goes to a file, and what is there already is not measured again, so that a run can be made in parts.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from graphbreak.tracer.engine import Engine
 from .corpus import LEFT_OUT, Entry, entries
 from .measure import Measured, from_json, measure
 
+LEAST_TRACED, LEAST_SAME = 90.0, 95.0
+"""What is asked for, in percent: of all programs, and of those that are traced."""
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
@@ -38,6 +40,7 @@ def main() -> None:
     print("\n".join(summary(found)))
     if len(found) == len(entries()):
         RESULTS.write_text("\n".join(page(found)) + "\n", encoding="utf-8")
+    raise SystemExit(1 if is_short(found) else 0)
 
 
 async def _all(chosen: Sequence[Entry], interpreter: str | None, keep: Path | None) -> list[Measured]:
@@ -56,6 +59,13 @@ async def _all(chosen: Sequence[Entry], interpreter: str | None, keep: Path | No
     finally:
         await engine.close()
     return [known[entry.name] for entry in chosen]
+
+
+def is_short(found: Sequence[Measured]) -> bool:
+    """Whether fewer were traced, or fewer of those show the same breaks, than is asked for."""
+    traced = [one for one in found if one.traced]
+    same = [one for one in traced if one.same]
+    return 100 * len(traced) < LEAST_TRACED * len(found) or 100 * len(same) < LEAST_SAME * len(traced) or not traced
 
 
 def _line(one: Measured) -> str:
@@ -102,6 +112,8 @@ def page(found: Sequence[Measured]) -> list[str]:
         "# Reach of guessed inputs",
         "",
         *words,
+        "",
+        f"Asked for: {LEAST_TRACED:g} % traced, {LEAST_SAME:g} % of those with the same breaks.",
         "",
         *(line if line.startswith("- ") else f"- **{line.replace(': ', '**: ', 1)}" for line in summary(found)),
         "",

@@ -8,7 +8,7 @@ TORCH ?= 2.8.0
 TOGETHER := tests/parity tests/ranges tests/rules tests/refactors tests/sandbox tests/worker $(wildcard tests/test_*.py)
 WORKER = build/torch-$(TORCH)-py$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 
-.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench bench-fixes bench-reach bench-focus bench-sandbox soak clean
+.PHONY: demo install vsix test test-e2e screenshots test-full test-torch lint lint-extension neovim bench bench-fixes bench-reach bench-record bench-focus bench-sandbox soak clean
 
 demo: install  ## run the main job on examples/ (exit status 1 only says that breaks were found)
 	@echo "== graphbreak check examples"
@@ -75,6 +75,9 @@ bench: install  ## how fast everything is, as ratios in one run (about 25 minute
 
 bench-reach: install  ## how many marked functions that nothing calls are traced, and as truly as with true inputs: benchmarks/reach/RESULTS.md
 	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.reach
+
+bench-record: install  ## what `graphbreak record` costs a training script, in pairs of runs (15 minutes): benchmarks/record/RESULTS.md
+	@PYTHONPATH=server:. $(BIN)/python -m benchmarks.record
 
 bench-fixes: install  ## how many breaks the fixes remove, over given programs and vendored models (an hour): benchmarks/fixes/RESULTS.md
 	@status=0; $(BIN)/python benchmarks/fixes/run.py --results benchmarks/fixes/RESULTS.md || status=1; \

@@ -15,6 +15,9 @@ from graphbreak.core.findings import Kind, Outcome
 from graphbreak.core.recorded import merged_calls
 from harness import INTERPRETER, Harness, of_kind, worker_has
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from benchmarks.record.__main__ import Measured
+
 SERVER = Path(__file__).parent.parent / "server"
 MODEL = """\
 import dataclasses
@@ -386,3 +389,11 @@ def test_the_status_is_the_programs_own(tmp_path: Path, command: list[str], stat
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     assert "no-such-program cannot be started" in record(tmp_path, "no-such-program", status=2)
+
+
+def test_the_benchmark_compares_the_runs_of_each_pair() -> None:
+    plain = [10.0, 20.0, 10.0, 40.0, 10.0, 10.0, 10.0, 10.0, 10.0]
+    extra = [0.01, 0.02, 0.03, 0.04, 0.05, -0.02, 0.9, -0.5, 0.02]  # two that say nothing
+    found = Measured("a program", [(one, one) for one in plain], [(one * (1 + more), one) for one, more in zip(plain, extra)])
+    assert round(found.slowdown(0), 6) == 2
+    assert found.interval == "-2.0 to +5.0 % (96%)"

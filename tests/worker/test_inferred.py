@@ -186,3 +186,77 @@ def test_trying_leaves_the_modules_own_object_as_it_was(harness: Harness, tmp_pa
     report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text + "net = torch.compile(Net())\n")
     assert only(report).inputs[0].expression == "net(torch.randn(2, 5))"
     assert breaks(report) == []
+
+
+LARGE = """
+import functools
+
+WIDTH = {width}
+history, table = [], {{}}
+net = nn.Linear(7, 7)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+
+@functools.lru_cache
+def ramp(size: int):
+    return torch.arange(float(size))
+
+
+class Counter:
+    last = None
+
+
+counter = Counter()
+
+
+def fakes(a):
+    held = [counter.last, Counter.last, *history, *table.values(), net.weight.grad, *optimizer.state[net.weight].values()]
+    held += [ramp(7)] if type(a) is Tensor else []
+    return [type(one).__name__ for one in held if type(one).__name__ == "FakeTensor"]
+
+
+class Large(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(7, WIDTH)
+        self.middle = nn.Linear(WIDTH, WIDTH)
+        self.last = nn.Linear(5, WIDTH)
+
+    @torch.compile
+    def forward(self, a, b):
+        print("tried with", type(a).__name__, "and left", fakes(a))
+        net(ramp(7)).sum().backward()
+        optimizer.step()
+        history.append(a + 1)
+        table["b"] = counter.last = Counter.last = b + 1
+        a = self.middle(self.first(a))
+        {more}
+        return a + self.last(b)
+"""
+TRIED = {
+    "a small one": (8, "", False),
+    "a large one": (2048, "", True),
+    "a large one that needs values": (2048, "a = a * float(a.sum().item()) + a.detach().numpy().sum()", True),
+}
+
+
+@pytest.mark.parametrize(("width", "more", "fake"), TRIED.values(), ids=TRIED.keys())
+def test_a_large_model_is_tried_on_fake_tensors_first_which_leave_nothing_behind(
+    harness: Harness, tmp_path: Path, width: int, more: str, fake: bool
+) -> None:
+    report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + LARGE.format(width=width, more=more))
+    row = only(report)
+    assert row.outcome is Outcome.TRACED, row.detail
+    assert [inputs.expression for inputs in row.inputs] == ["Large()(torch.randn(2, 7), torch.randn(2, 5))"]
+    tried = [line for line in report.output.splitlines() if line.startswith("tried with")]
+    assert {line for line in tried if "FakeTensor and" in line} == ({"tried with FakeTensor and left []"} if fake else set())
+    assert "tried with Tensor and left []" in tried
+    assert not [line for line in tried if not line.endswith("left []")]
+    assert not of_kind(report, Kind.RAISED)
+
+
+def test_a_large_layer_behind_an_image_tells_how_high_and_wide_it_is(harness: Harness, tmp_path: Path) -> None:
+    text = "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.c = nn.Conv2d(3, 8, 3, padding=1)\n"
+    text += "        self.l = nn.Linear(8 * 64 * 64, 3)\n    @torch.compile\n    def forward(self, x):\n        print('a')\n"
+    report = harness.write_and_analyse(tmp_path / "main.py", IMPORT + text + "        return self.l(self.c(x).flatten(1))\n")
+    assert [inputs.expression for inputs in only(report).inputs] == ["Net()(torch.randn(2, 3, 64, 64))"]

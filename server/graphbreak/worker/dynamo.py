@@ -11,7 +11,6 @@ import functools
 import importlib
 import itertools
 import json
-import logging
 import os
 import sys
 import types
@@ -115,6 +114,13 @@ def open_cuda(ask: Callable[[], None]) -> list[Undo]:
     """Let the program start CUDA although there is none; `ask` hears of it. What is then to be done on it is `devices`'s part."""
     no_switch = [patch(torch.cuda, name, lambda real: lambda device: -1) for name in ("_exchange_device", "_maybe_exchange_device")]
     return [patch(torch.cuda, "_lazy_init", lambda real: lambda: ask()), *no_switch]
+
+
+def fake_tensors() -> Any:
+    """A mode in which what is computed has a form and no values, with that which has values as well."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    return FakeTensorMode(allow_non_fake_inputs=True)
 
 
 def on_fake_tensors(change: Callable[[Any, Any], tuple[Any, Any]]) -> Undo:
@@ -439,12 +445,3 @@ def make_only(wanted: Callable[[str], bool]) -> Undo:
         return trace_structured
 
     return patch(torch._logging._internal, "trace_structured", make)
-
-
-def listen(logger: str, handler: logging.Handler, level: int) -> Undo:
-    """Give one of torch's loggers a handler of ours."""
-    target = logging.getLogger(logger)
-    target.addHandler(handler)
-    if level < (target.level or level + 1):
-        target.setLevel(level)
-    return lambda: target.removeHandler(handler)

@@ -39,8 +39,8 @@ class Session:
             compiling.watch_calls(recorder, self.marks, self._called),
             dynamo.watch_lines(handler.line),
             dynamo.make_only(handler.needs),
-            dynamo.listen(dynamo.TRACE_LOGGER, handler, logging.DEBUG),
-            dynamo.listen(dynamo.LIMIT_LOGGER, LimitHandler(recorder, self.marks), logging.WARNING),
+            _listen(dynamo.TRACE_LOGGER, handler, logging.DEBUG),
+            _listen(dynamo.LIMIT_LOGGER, LimitHandler(recorder, self.marks), logging.WARNING),
         ]
         if "decompiled" in recorder.details:
             self._undo.append(dynamo.watch_bytecode(self._decompile))
@@ -110,3 +110,12 @@ class Session:
         finally:
             self._recorder.recording = recording
         return "returns"
+
+
+def _listen(logger: str, handler: logging.Handler, level: int) -> dynamo.Undo:
+    """Give one of torch's loggers a handler of ours."""
+    target = logging.getLogger(logger)
+    target.addHandler(handler)
+    if level < (target.level or level + 1):
+        target.setLevel(level)
+    return lambda: target.removeHandler(handler)

@@ -46,10 +46,14 @@ class Changes:
     def size(self, tensor: torch.Tensor, axis: int, wanted: Dim) -> Iterator[Proposal]:
         """A dimension of a tensor gets another size. What was made by a constructor's numbers is changed by those."""
         number = wanted if isinstance(wanted, int) else self.proposal.sizes[wanted]
-        if not 0 < number <= _LARGEST or axis >= tensor.ndim or axis < -tensor.ndim:
+        if number <= 0 or axis >= tensor.ndim or axis < -tensor.ndim:
             return
         now = tensor.shape[axis]
         sources = self.sources(tensor)
+        if number > _LARGEST:  # no size for an argument, but what a layer gets of an image that is laid out flat may be as large
+            for path, value in sources if not self.is_root(tensor) else ():
+                yield from self._image(path, value, now, number)
+            return
         for path, value in sources:
             if self.is_root(tensor):
                 yield from self._axis(path, value, axis % len(value.dims), wanted)
@@ -75,14 +79,18 @@ class Changes:
     def _related(self, path: Path, value: Tensor, now: int, number: int) -> Iterator[Proposal]:
         """The size is not one of the source's own: it may be a multiple or a part of one, or come of the height and width of an image."""
         shape = value.shape(self.proposal.sizes)
-        if len(shape) == 4:
-            for side in _sides(shape[-1], now, number):
-                yield self.proposal.put(path, replace(value, dims=(*value.dims[:2], side, side)))
+        yield from self._image(path, value, now, number)
         for axis in reversed(range(len(shape))):
             if shape[axis] and (shape[axis] * number) % now == 0 and shape[axis] * number // now != shape[axis]:
                 yield from self._axis(path, value, axis, shape[axis] * number // now)
             if 0 < shape[axis] + number - now != shape[axis]:
                 yield from self._axis(path, value, axis, shape[axis] + number - now)
+
+    def _image(self, path: Path, value: Tensor, now: int, number: int) -> Iterator[Proposal]:
+        """Other heights and widths of an image."""
+        if len(value.dims) == 4:
+            for side in _sides(value.shape(self.proposal.sizes)[-1], now, number):
+                yield self.proposal.put(path, replace(value, dims=(*value.dims[:2], side, side)))
 
     def number(self, now: int, wanted: int) -> Iterator[Proposal]:
         """A whole number among the arguments that is `now` becomes `wanted`."""

@@ -21,6 +21,7 @@ from .building import Builder
 from .changes import Changes
 from .reading import tree_of
 from .targets import Target, Unreachable, arguments_of_wrap, target_of
+from .undoing import as_it_was
 from .values import Made, Proposal, Text
 from .watching import Failure, Progress, TookTooLong, attempt, time_limit
 
@@ -30,6 +31,9 @@ MOST_SECONDS = 3.0
 _MOST_WAITING = 10.0
 _MOST_PARAMETERS = 30_000_000
 """How large a model may be that is made for a guess."""
+_MANY_PARAMETERS = 3_000_000
+_MOST_SECONDS_OF_A_TRY = 0.2
+"""Where a model is larger, or a try took longer, fake tensors come first: for less they take three times as long as real ones."""
 _MOST_CHANGES = 12
 _ADVANCE = 3
 """How many places in a list of changes it is worth that a change brought the call further."""
@@ -96,7 +100,8 @@ class _Search:
         self._order = itertools.count()
         self._queue: list[tuple[int, int, _Step]] = []
         self._end = time.process_time() + MOST_SECONDS
-        self._sizes: dict[str, bool] = {}
+        self._sizes: dict[str, int] = {}
+        self._dear = False
 
     def run(self) -> Proposal | None:
         """The first proposal that works; None where none did in time."""
@@ -106,7 +111,7 @@ class _Search:
         while self._queue and self.tries < MOST_TRIES and time.process_time() < self._end:
             step = heapq.heappop(self._queue)[2]
             self.tries += 1
-            failure = attempt(step.proposal, self._evaluate, self._apart)
+            failure = self._tried(step.proposal)
             if failure is None:
                 return step.proposal
             if self._best is None or failure.progress >= self._best.progress:
@@ -115,6 +120,18 @@ class _Search:
             for rank, (changed, extra) in enumerate(itertools.islice(self._changed(step.proposal, failure), _MOST_CHANGES)):
                 self._push(_Step(changed, step.cost + rank + extra, advances, failure.progress))
         return None
+
+    def _tried(self, proposal: Proposal) -> Failure | None:
+        """One try: where those are dear, on fake tensors first. That it works is said of real ones only."""
+        if self._dear:
+            with as_it_was(self._module):
+                failure = attempt(proposal, self._evaluate, self._apart, fake=True)
+            if failure is not None and failure.is_of_shapes:
+                return failure
+        begun = time.process_time()
+        failure = attempt(proposal, self._evaluate, self._apart)
+        self._dear |= time.process_time() - begun > _MOST_SECONDS_OF_A_TRY
+        return failure
 
     def reason(self) -> str:
         """Why nothing was found: what the try that came furthest raised, as the end of a sentence."""
@@ -134,16 +151,18 @@ class _Search:
 
     def _small(self, proposal: Proposal) -> Proposal:
         """The proposal with smaller numbers where what it makes would be very large by its defaults."""
-        made = proposal.call.of
-        if made is None or not self._is_large(made.render(proposal.sizes)):
-            return proposal
-        for path, value in list(proposal.walk()):
-            if isinstance(value, Made):
-                proposal = proposal.put(path, value.with_left_out())
+        if self._parameters(proposal) > _MOST_PARAMETERS:
+            for path, value in list(proposal.walk()):
+                if isinstance(value, Made):
+                    proposal = proposal.put(path, value.with_left_out())
+        self._dear |= self._parameters(proposal) > _MANY_PARAMETERS
         return proposal
 
-    def _is_large(self, expression: str) -> bool:
-        """Whether an expression makes a very large module, told from one without memory behind it."""
+    def _parameters(self, proposal: Proposal) -> int:
+        """How many parameters the module that is made for a call has, told from one without memory behind it."""
+        if proposal.call.of is None:
+            return 0
+        expression = proposal.call.of.render(proposal.sizes)
         if expression not in self._sizes:
             try:
                 with torch.device("meta"):
@@ -151,7 +170,7 @@ class _Search:
                 count = sum(value.numel() for value in made.parameters()) if isinstance(made, torch.nn.Module) else 0
             except Exception:  # it cannot be made that way, which says nothing about its size
                 count = 0
-            self._sizes[expression] = count > _MOST_PARAMETERS
+            self._sizes[expression] = count
         return self._sizes[expression]
 
     def _push(self, step: _Step) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,6 +65,13 @@ class Failure:
         own = [step for step in self.frames if step.tb_frame.f_code.co_filename != "<guess>"]
         lines = tuple(step.tb_lineno for step in own if not dynamo.in_torch(step.tb_frame.f_code.co_filename))
         return Progress(not self.constructing, lines, self.watch.steps)
+
+    @property
+    def is_of_shapes(self) -> bool:
+        """Whether an operation said that forms or types do not fit, which holds of fake tensors and of real ones."""
+        if self.operation is None or not isinstance(self.error, RuntimeError) or re.search(r"subclass|Fake|data pointer", str(self.error)):
+            return False
+        return not any(isinstance(one, NotImplementedError) or "fake" in type(one).__module__ for one in _chain(self.error))
 
     @property
     def text(self) -> str:
@@ -129,16 +137,17 @@ def _tensors(values: Any, depth: int = 0) -> Iterator[torch.Tensor]:
             yield from _tensors(value.values(), depth + 1)
 
 
-def attempt(proposal: Proposal, evaluate: Callable[[str], Any], prepare: Callable[[Any], Any]) -> Failure | None:
+def attempt(proposal: Proposal, evaluate: Callable[[str], Any], prepare: Callable[[Any], Any], fake: bool = False) -> Failure | None:
     """Make a call in eager mode; None if it works.
 
-    `evaluate` gives the value of an expression, `prepare` what is to be called in the place of what it gives.
+    `evaluate` gives the value of an expression, `prepare` what is to be called in the place of what it gives. `fake` has it made with
+    tensors that have no values: what fails then because of their forms fails with real ones too, other failures say nothing.
     """
     watch = Watch()
     constructing = True
     try:
         torch.manual_seed(0)
-        with watch, warnings.catch_warnings():
+        with watch, dynamo.fake_tensors() if fake else nullcontext(), warnings.catch_warnings():
             warnings.filterwarnings("error", "Using a target size")
             callee = _callee(proposal.call, proposal, evaluate, watch)
             arguments = [_argument(proposal, name, value, evaluate, watch) for name, value in _arguments(proposal.call)]
@@ -210,11 +219,16 @@ def _as_passed(call: Made, values: list[Any]) -> tuple[list[Any], dict[str, Any]
 
 
 def _is_behind(error: BaseException | None, other: BaseException) -> bool:
+    return any(one is other for one in _chain(error))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what it came of."""
     for _ in range(8):
-        if error is other or error is None:
-            return error is other
+        if error is None:
+            return
+        yield error
         error = error.__cause__ or error.__context__
-    return False
 
 
 def _user_frames(error: BaseException) -> Iterator[types.TracebackType]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ..fixes.model import FixContext
-from ..worker.protocol import BreakSeen, CallSeen, Failure, GraphSeen
+from ..worker.protocol import BreakSeen, CallSeen, Cut, Failure, GraphSeen
 from .breaks import directive_diagnostic, not_analysed_diagnostic
 from .denials import stopped as stopped_sentences
 from .findings import Diagnostic, FunctionResult, Outcome, Report, merged_environment
@@ -174,12 +174,17 @@ def _fix_context(rows: Sequence[Traced], parts: Sequence[Part], texts: dict[str,
     )
 
 
+def _cut(run: Run) -> list[str]:
+    """Sentences about what was more than is shown."""
+    return [f"there were more than {what}; only the first of them are shown" for what in dict.fromkeys(cut.what for cut in run.of(Cut))]
+
+
 def _problems(what: str, run: Run) -> list[str]:
     """Sentences about a run that did not end by itself, or in which something was not understood: never silent about what was not seen.
 
     `what` is the file or the entry.
     """
-    stopped = [f"{what}: {sentence}" for sentence in stopped_sentences(run)]
+    stopped = [f"{what}: {sentence}" for sentence in (*stopped_sentences(run), *_cut(run))]
     if isinstance(run.end, TimedOut):
         return [f"{what} had not ended after {run.end.seconds:g} s and was stopped; what was found until then is kept.", *stopped]
     if isinstance(run.end, WorkerDied):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 
+from ..core.room import Room
 from ..core.tracing import Finished, RunEnd, WorkerDied
 from ..worker import protocol
 from ..worker.protocol import Ended, Message
+from ..worker.protocol_values import MAX_MESSAGE, unfit
 
 _TAIL = 64 * 1024
+_LARGE = 32 * 1024
+PACKET = 1 << 20
 _MOST_MESSAGES = 50_000
 _MOST_BYTES = 128 * 1024 * 1024
 
@@ -36,16 +41,36 @@ class Tail:
         return self._data.decode("utf-8", "replace")
 
 
+async def heard(data: bytes) -> Message:
+    """The message of a frame's bytes. Raises ProtocolError for what is none, and for what is too much to be looked at.
+
+    A large one is looked at beside the event loop, and after a small one others have their turn: a stream that has more does not wait.
+    """
+    if why := unfit(data):
+        raise protocol.ProtocolError(why)
+    if len(data) > _LARGE:
+        return await asyncio.to_thread(protocol.unpack, data)
+    message = protocol.unpack(data)
+    await asyncio.sleep(0)
+    return message
+
+
+async def hear_packet(control: socket.socket) -> Message | None:
+    """The next message of a control socket, which has one in each packet; None at its end. Raises ProtocolError and OSError."""
+    data = await asyncio.get_running_loop().sock_recv(control, PACKET)
+    return await heard(data[protocol.HEADER.size :]) if data else None
+
+
 async def read_message(stream: asyncio.StreamReader) -> Message | None:
     """The next message, or None at the end of the stream. Raises ProtocolError for what is not a message."""
     data = await _read_frame(stream)
-    return None if data is None else protocol.unpack(data)
+    return None if data is None else await heard(data)
 
 
 async def _read_frame(stream: asyncio.StreamReader) -> bytes | None:
     try:
         (length,) = protocol.HEADER.unpack(await stream.readexactly(protocol.HEADER.size))
-        if length > protocol.MAX_MESSAGE:
+        if length > MAX_MESSAGE:
             raise protocol.ProtocolError(f"a message of {length} bytes")
         return await stream.readexactly(length)
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -53,8 +78,9 @@ async def _read_frame(stream: asyncio.StreamReader) -> bytes | None:
 
 
 async def read_run(stream: asyncio.StreamReader, on_message: Callable[[Message], None]) -> RunEnd:
-    """Read what a job says until it says that it ended, or goes away (status unknown here)."""
-    size = 0
+    """Read what a job says until it says that it ended, or goes away (status unknown here). What is more than can be shown is left out,
+    and `on_message` told so."""
+    size, room = 0, Room()
     for _ in range(_MOST_MESSAGES):
         try:
             data = await _read_frame(stream)
@@ -63,12 +89,13 @@ async def read_run(stream: asyncio.StreamReader, on_message: Callable[[Message],
             size += len(data)
             if size > _MOST_BYTES:
                 break
-            message = protocol.unpack(data)
+            message = await heard(data)
         except protocol.ProtocolError as error:
             return WorkerDied(None, f"the worker said something that is not understood ({error})")
         if isinstance(message, Ended):
-            return Finished(message)
-        on_message(message)
+            return Finished(room.end(message))
+        for kept in room.taken(message):
+            on_message(kept)
     return WorkerDied(None, "the worker said more than can be kept")
 
 

@@ -16,11 +16,11 @@ from ..core.tracing import Finished, RunEnd, TimedOut, WorkerDied
 from ..sandbox.start import Sandboxed
 from ..worker import protocol
 from ..worker.protocol import DeviceSeen, Exited, Fork, Hello, Job, Kill, Message, Spare
-from .connection import Tail, read_run
+from .connection import Tail, hear_packet, read_run
 from .kept import KeptJob
 
 _LAST_WORDS_SECONDS = 2.0
-PACKET = 1 << 20
+_MOST_HEARD = 1000
 
 
 class ParentGone(Exception):
@@ -49,6 +49,8 @@ class Forks:
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
         self._exits: dict[int, asyncio.Future[int]] = {}
+        self._heard = 0
+        """How many messages came since a job was begun."""
         self._busy = 0
         """How many jobs run, without those that are only kept."""
         self._tasks: list[asyncio.Task[None]] = []
@@ -73,18 +75,14 @@ class Forks:
 
     async def _listen(self) -> None:
         """Hear of jobs that ended, until the parent itself is gone."""
-        loop = asyncio.get_running_loop()
         while True:
             try:
-                data = await loop.sock_recv(self._control, PACKET)
-            except OSError:
-                data = b""
-            if not data:
+                message = await hear_packet(self._control)
+            except (OSError, protocol.ProtocolError):
+                break  # it is gone, or not ours any more
+            self._heard += 1
+            if message is None or self._heard > _MOST_HEARD:
                 break
-            try:
-                message = protocol.unpack(data[protocol.HEADER.size :])
-            except protocol.ProtocolError:
-                break  # it is not ours any more
             if isinstance(message, Spare):
                 self.has_spare = message.ready
             waiting = self._exits.get(message.job) if isinstance(message, Exited) else None
@@ -150,6 +148,7 @@ class Forks:
 
     def _begin(self) -> None:
         assert self._program is not None
+        self._heard = 0
         self._busy += 1
         self._program.jobs += 1
 

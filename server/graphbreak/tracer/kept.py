@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
+from ..core.room import Room
 from ..worker import protocol
 from ..worker.protocol import Focus, Focused, Kill, Message
 from .connection import read_message
@@ -23,6 +24,7 @@ class _Asked:
     number: int
     on_message: Callable[[Message], None]
     done: asyncio.Future[Focused | None] = field(default_factory=_future)
+    room: Room = field(default_factory=Room)
 
     def settle(self, answer: Focused | None) -> None:
         """There is no more to come."""
@@ -77,7 +79,8 @@ class KeptJob:
                 if not self._asked:
                     continue
                 if not isinstance(message, Focused):
-                    self._asked[0].on_message(message)
+                    for kept in self._asked[0].room.taken(message):
+                        self._asked[0].on_message(kept)
                 elif message.number == self._asked[0].number:
                     self._asked.pop(0).settle(message)
         except protocol.ProtocolError:

@@ -12,8 +12,8 @@ from ..sandbox.policy import Policy
 from ..sandbox.start import Sandboxed, hang_up, start
 from ..worker import protocol
 from ..worker.protocol import Grow, Grown, Hello, Message
-from .connection import Tail, version_problem
-from .forks import PACKET, Forks
+from .connection import Tail, hear_packet, version_problem
+from .forks import Forks
 from .forks import ParentGone as ParentGone
 from .forks import Ran as Ran
 
@@ -85,13 +85,13 @@ class PreparedParent(Forks):
         return self.hello
 
     async def _greeting(self) -> Hello:
-        data = await asyncio.get_running_loop().sock_recv(self._control, PACKET)
-        if not data:
-            raise await self._why_no_greeting()
         try:
-            return greeting(self._interpreter, protocol.unpack(data[protocol.HEADER.size :]))
+            message = await hear_packet(self._control)
         except protocol.ProtocolError as error:
             raise CannotStart(f"The interpreter {self._interpreter} did not answer as a worker does: {error}.") from error
+        if message is None:
+            raise await self._why_no_greeting()
+        return greeting(self._interpreter, message)
 
     async def _why_no_greeting(self) -> Exception:
         assert self._program is not None
@@ -123,8 +123,7 @@ class PreparedParent(Forks):
         finally:
             theirs.close()
         try:
-            data = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(ours, PACKET), _GROWTH_SECONDS)
-            answer = protocol.unpack(data[protocol.HEADER.size :]) if data else None
+            answer = await asyncio.wait_for(hear_packet(ours), _GROWTH_SECONDS)
         except (OSError, asyncio.TimeoutError, protocol.ProtocolError):
             answer = None
         except BaseException:

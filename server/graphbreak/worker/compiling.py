@@ -88,6 +88,7 @@ def _graph_places(graph: Any) -> tuple[list[list[str | int]], list[list[str | in
     """The (file, line) places of a graph's operations over all frames of their stacks, and each operation with its innermost place."""
     places: dict[tuple[str, int], None] = {}
     ops: list[list[str | int]] = []
+    more = 0
     for node in graph.graph.nodes:
         if node.op in ("placeholder", "output", "get_attr"):
             continue
@@ -95,6 +96,10 @@ def _graph_places(graph: Any) -> tuple[list[list[str | int]], list[list[str | in
         places.update(dict.fromkeys(stack))
         if len(ops) < _MOST_OPS:
             ops.append([_op_name(node), *(stack[-1] if stack else ("", 0))])
+        else:
+            more += 1
+    if more:
+        ops.append([f"… and {more:,} more", "", 0])
     return [[file, line] for file, line in places], ops
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
-from . import devices, dynamo, protocol, recording
+from . import devices, dynamo, fitting, protocol, recording
 from .protocol import Focus, Focused, Message
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class _Fork:
                 _be_ready(theirs)
                 asked = _receive(theirs)
                 if isinstance(asked, Focus):
-                    work(asked, lambda message: theirs.sendall(protocol.pack(message)))
+                    work(asked, lambda message: theirs.sendall(b"".join(fitting.packed(message))))
                 os._exit(_SETTLED)
             except BaseException:
                 traceback.print_exc()

@@ -11,7 +11,7 @@ import sysconfig
 from collections.abc import Callable
 from typing import BinaryIO, NoReturn
 
-from . import protocol
+from . import fitting, protocol
 from .protocol import Hello, Job, Message
 
 
@@ -73,7 +73,8 @@ def _sender(write: Callable[[bytes], object]) -> Callable[[Message], None]:
 
     def send(message: Message) -> None:
         try:
-            write(protocol.pack(message))
+            for data in fitting.packed(message):
+                write(data)
         except OSError:
             os._exit(protocol.CUT_OFF)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import struct
 import typing
 from dataclasses import dataclass, field
@@ -16,19 +15,12 @@ from dataclasses import dataclass, field
 from .protocol_values import ASSERTED as ASSERTED
 from .protocol_values import ProtocolError as ProtocolError
 from .protocol_values import built
+from .protocol_values import plain_name as plain_name
 
 VERSION = 1
-MAX_MESSAGE = 64 * 1024 * 1024
 HEADER = struct.Struct(">I")
-_RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
 CUT_OFF = 119
 """The exit status of a job that finds the pipe to the server closed."""
-
-
-def plain_name(name: str) -> str:
-    """A function's name without what Dynamo put around it for the part after a break."""
-    match = _RESUMED.match(name)
-    return match.group(1) if match else name
 
 
 @dataclass(frozen=True)
@@ -224,7 +216,8 @@ class FrameCompiled:
 @dataclass(frozen=True)
 class GraphSeen:
     """A graph was captured. `lines` are the places, over all stacks of its operations, as (file, line).
-    `ops` are the first 5,000 operations: (name, file, line) of the innermost frame outside torch; `ASSERTED` begins that of an assertion.
+    `ops` are the first 5,000 operations, and how many more: (name, file, line) of the innermost frame outside torch; `ASSERTED` begins that
+    of an assertion.
     """
 
     mark: int
@@ -320,6 +313,13 @@ class Denied:
 
     action: str
     target: str
+
+
+@dataclass(frozen=True)
+class Cut:
+    """More was found than is told: `what` is left out, as the rest of a sentence that begins "more than"."""
+
+    what: str
 
 
 @dataclass(frozen=True)
@@ -423,7 +423,7 @@ class Spare:
 
 Message = typing.Union[
     Fork, Kill, Exited, Spare, Grow, Grown, Hello, Job, MarkSeen, CallSeen, Inferred, BreakSeen, FrameCompiled, GraphSeen, Recompiled,
-    LimitHit, Explained, Failure, Compared, Missing, DeviceSeen, Denied, Needed, Ended, Focus, Focused,
+    LimitHit, Explained, Failure, Compared, Missing, DeviceSeen, Denied, Cut, Needed, Ended, Focus, Focused,
 ]  # fmt: skip
 _TYPES: dict[str, type] = {t.__name__: t for t in typing.get_args(Message)}
 
@@ -436,10 +436,7 @@ def pack(message: Message) -> bytes:
 
 
 def unpack(data: bytes) -> Message:
-    """The message of a frame's bytes (without its length).
-
-    Raises ProtocolError for anything that is not one of the messages above, field types included.
-    """
+    """The message of a frame's bytes (without its length). Raises ProtocolError for what is none of those above, field types included."""
     try:
         name, values = json.loads(data)
         cls = _TYPES[name]

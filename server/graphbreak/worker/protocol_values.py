@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import re
 import types
 import typing
 
@@ -15,11 +16,32 @@ ASSERTED = "assert "
 """How an operation's name begins that has the graph raise where something does not hold of sizes that depend on data."""
 _OF_PLACES = frozenset({"line", "first_line", "last_line", "end_line", "column", "end_column"})
 _LINES = frozenset({"lines", "ops"})
+_PAIRS = list[list[typing.Union[str, int]]]
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
 _hints = functools.cache(typing.get_type_hints)
+
+MAX_MESSAGE = 4 * 1024 * 1024
+"""So many bytes of what a worker says are looked at in one go: a graph of 5,000 operations takes less than one million."""
+MAX_VALUES = 100_000
+"""And so many values, since many small ones take longer than a large one; by their commas, those within texts included."""
 
 
 class ProtocolError(Exception):
     """What arrived is not a message of ours."""
+
+
+def unfit(data: bytes) -> str:
+    """Why a message of a worker is not looked at at all, or nothing."""
+    if len(data) > MAX_MESSAGE:
+        return f"a message of {len(data)} bytes"
+    values = data.count(b",")
+    return f"a message of more than {MAX_VALUES} values" if values > MAX_VALUES else ""
+
+
+def plain_name(name: str) -> str:
+    """A function's name without what Dynamo put around it for the part after a break."""
+    match = _RESUMED.match(name)
+    return match.group(1) if match else name
 
 
 def built(cls: type, values: typing.Any) -> typing.Any:
@@ -41,10 +63,14 @@ def _placed(name: str, value: typing.Any) -> typing.Any:
 
 def _check(hint: typing.Any, value: typing.Any) -> typing.Any:
     """The value as the type says, or ProtocolError. Covers the types that the messages use."""
+    if hint == _PAIRS and isinstance(value, list):
+        return _pairs(value)
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         if value is None and type(None) in args:
             return None
+        if type(value) in args:
+            return _check(type(value), value)
         for option in args:
             if option is not type(None):
                 try:
@@ -64,3 +90,14 @@ def _check(hint: typing.Any, value: typing.Any) -> typing.Any:
     elif isinstance(hint, type) and type(value) is hint:
         return value
     raise ProtocolError(f"{value!r:.80} is not {hint}")
+
+
+def _pairs(value: list[typing.Any]) -> list[typing.Any]:
+    """Texts and numbers in lists in a list. There are thousands of them in one message, so each costs as little as it can."""
+    for item in value:
+        if type(item) is not list:
+            raise ProtocolError(f"{item!r:.80} is not a list")
+        for part in item:
+            if type(part) is not str and (type(part) is not int or abs(part) > _LARGEST):
+                raise ProtocolError(f"{part!r:.80} is neither a text nor a number")
+    return value

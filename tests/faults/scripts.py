@@ -6,7 +6,7 @@ from __future__ import annotations
 STAND_IN = """\
 import json, os, socket, struct, sys, time
 control = socket.socket(fileno=int(sys.argv[3]))
-def frame(name, **fields):
+def frame(name, /, **fields):
     data = json.dumps([name, fields]).encode()
     return struct.pack(">I", len(data)) + data
 hello = dict(version={version}, python="3.11.7", torch="2.13.0", device="cpu", pid=1, torch_folder="/t", library_folders=[])
@@ -18,7 +18,7 @@ asked = json.loads(data[4:])[1]["job"]
 request = json.loads(job.recv(length, socket.MSG_WAITALL))[1]
 path = request["path"]
 place = dict(file=path, line=7, function="scale", end_line=7, column=4, end_column=16, first_line=4)
-def say(name, **fields):
+def say(name, /, **fields):
     job.sendall(frame(name, **fields))
 def mark():
     say("MarkSeen", mark=0, place=dict(place, line=4), file=path, first_line=4, name="scale", fullgraph=False)
@@ -59,6 +59,15 @@ SCRIPTS = {
     "its own end, twice": "[control.send(frame('Exited', job=asked, status=2 ** 40)) for _ in range(3)]; time.sleep(1)",
     "garbage on the control socket": "control.send(b'garbage'); time.sleep(5)",
     "many breaks": "mark(); [seen(frames=[dict(place, line=n % 9 + 1, function='f%d' % n)], compile_id='%d/0' % n) for n in range(3000)]; end()",
+    "breaks and breaks": "mark(); data = b''.join(frame('BreakSeen', mark=0, compile_id='%d/0' % n, attempt=0, text='Graph Break Reason: why %d' % n, above=[], frames=[dict(place, line=n % 9 + 1, function='f%d' % n)]) for n in range(20_000)); job.sendall(data); end()",
+    "a large graph": "mark(); say('GraphSeen', mark=0, compile_id='0/0', lines=[[path, n % 9 + 1] for n in range(9000)], ops=[['torch.sin', path, n % 9 + 1] for n in range(5001)]); end()",
+    "many large graphs": "mark(); data = b''.join(frame('GraphSeen', mark=0, compile_id='%d/0' % n, lines=[[path, 7]], ops=[['torch.sin', path, 7]] * 5001) for n in range(100)); job.sendall(data); end()",
+    "a graph too large": "mark(); say('GraphSeen', mark=0, compile_id='0/0', lines=[], ops=[['', '', 1]] * 300_000); end()",
+    "a text too large": "mark(); seen(text='x' * 6_000_000); end()",
+    "long texts": "mark(); seen(text='Graph Break Reason: ' + 'why ' * 500_000, registry_hints=['h' * 9999] * 200); say('CallSeen', mark=0, inputs='y' * 1_000_000); end()",
+    "a stack without end": "mark(); seen(frames=[dict(place, line=n % 9 + 1, function='f%d' % n) for n in range(5000)]); end()",
+    "a flood of exits": "data = frame('Spare', ready=True)\nwhile True: control.send(data)",
+    "a flood of little": "mark(); data = frame('CallSeen', mark=0, inputs='x') * 1000\nwhile True: job.sendall(data)",
     "a flood": "while True: say('CallSeen', mark=0, inputs='x' * 50_000)",
     "markdown": 'mark(); seen(text=\'Graph Break Reason: [run](command:evil) ![i](http://127.0.0.1/i.png) <img src=x> `a` ``b`` <a href="command:x">y</a>'
     "\\n  Explanation: [a](command:b)\\n  Hint: ![x](y)\\n', registry_id='GB1`](command:evil)', registry_explanation='[c](command:d)',"

@@ -1,23 +1,25 @@
-"""Every hostile program ends in one clear outcome and changes nothing, and the trace after it is right."""
+"""Every hostile program ends in one clear outcome and changes nothing, the editor is answered meanwhile, and the trace after it is right:
+through one real server, whose home is one that may be lost."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
-from graphbreak.core.findings import Kind, Outcome, Report
-from harness import PRINT, Harness, assert_print_example, of_kind, only, squiggles
-
-from .programs import ANY, DIED, NOT_RUN, PROGRAMS, RAISED, TIMED_OUT, Hostile
+from .programs import ANY, DIED, HEAD, NOT_RUN, PROGRAMS, RAISED, TIMED_OUT, Hostile
+from .watched import Report, Watched, said, snapshot
 
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "full"
-BREAK = ("break", "GB0059", 'print("a")')
+_LINE = HEAD.splitlines().index('    print("a")')
+PRINTED = {"start": {"line": _LINE, "character": 4}, "end": {"line": _LINE, "character": 14}}
+BOMBS = [program for program in PROGRAMS if "bomb" in program.name]
+"""They take every core that there is, for as long as they may."""
 HERE = [("127.0.0.1", socket.AF_INET), ("127.0.0.2", socket.AF_INET), ("::1", socket.AF_INET6)]
 
 
@@ -53,46 +55,65 @@ def canary() -> Iterator[Canary]:
         listener.close()
 
 
-def said(report: Report) -> str:
-    """All that is said of a run."""
-    words = [*report.problems, *(found.message for found in of_kind(report, Kind.RAISED)), *(row.detail for row in report.functions)]
-    return "\n".join(words)
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    watched = Watched(tmp_path_factory.mktemp("programs"))
+    try:
+        watched.begin()
+        yield watched
+    finally:
+        watched.close()
+    assert list(watched.temporary.iterdir()) == [], "something is left behind"
 
 
 def assert_ended_as(report: Report, program: Hostile) -> None:
+    kinds = [found["kind"] for found in report["diagnostics"]]
+    (row,) = report["functions"]
+    assert program.says in said(report), said(report)
     if program.ends == ANY:
-        assert only(report).outcome in (Outcome.TRACED, Outcome.TIMED_OUT)
-        assert program.says in said(report)
+        assert row["outcome"] in ("traced", "timed-out")
         return
     if program.ends == NOT_RUN:
-        assert only(report).outcome is Outcome.RAISED
-        assert program.says in said(report)
+        assert row["outcome"] == "raised"
         return
-    assert BREAK in squiggles(report), said(report)
-    assert (only(report).outcome is Outcome.TIMED_OUT) is (program.ends == TIMED_OUT), said(report)
-    assert bool(of_kind(report, Kind.RAISED)) is (program.ends == RAISED), said(report)
+    assert ("break", "GB0059", PRINTED) in [(found["kind"], found["code"], found["range"]) for found in report["diagnostics"]], said(report)
+    assert (row["outcome"] == "timed-out") is (program.ends == TIMED_OUT), said(report)
+    assert ("raised" in kinds) is (program.ends == RAISED), said(report)
     if program.ends == DIED:
-        assert len([problem for problem in report.problems if "what was found until then is kept" in problem]) == 1
-    assert program.says in said(report)
+        assert len([problem for problem in report["problems"] if "what was found until then is kept" in problem]) == 1
 
 
 @pytest.mark.parametrize("program", [pytest.param(one, id=one.name) for one in PROGRAMS if LONG or one.telling])
-def test_a_hostile_program_does_no_harm(harness: Harness, tmp_path: Path, canary: Canary, program: Hostile) -> None:
-    text = program.text
-    for name, value in (("{canary}", tmp_path / "canary"), ("{port}", canary.port), ("{pid}", canary.process.pid)):
-        text = text.replace(name, str(value))
-    files = {**program.files, "main.py": text, "canary/file": "precious"}
-    (tmp_path / "canary").mkdir()
-    for name, content in files.items():
-        (tmp_path / name).write_text(content)
-
-    report = harness.analyse(tmp_path / "main.py", timeout=program.timeout)
-
+def test_a_hostile_program_does_no_harm(watched: Watched, canary: Canary, program: Hostile) -> None:
+    report = _traced(watched, canary, program)
+    allowed = 3.0 if program in BOMBS else 0.5
+    if watched.late(allowed):  # by what else this machine does, perhaps
+        report = _traced(watched, canary, program)
+    assert not watched.late(allowed), watched.late(allowed)
     assert_ended_as(report, program)
-    assert {str(path.relative_to(tmp_path)): path.read_text() for path in tmp_path.rglob("*") if path.is_file()} == files
-    canary.assert_unharmed()
-    assert_print_example(harness.analyse(tmp_path / "next.py", PRINT))
-    harness.wait_for_the_end_of_jobs(10)
+    watched.assert_next_is_right()
+    watched.assert_nobody_is_left()
+
+
+def _traced(watched: Watched, canary: Canary, program: Hostile) -> Report:
+    """What is said of a program, which changes nothing."""
+    folder = watched.folder()
+    text = program.text
+    for name, value in (("{canary}", folder / "canary"), ("{port}", canary.port), ("{pid}", canary.process.pid)):
+        text = text.replace(name, str(value))
+    (folder / "canary").mkdir()
+    for name, content in {**program.files, "main.py": text, "canary/file": "precious"}.items():
+        (folder / name).write_text(content)
+    home, workspace = snapshot(watched.home), snapshot(watched.workspace)
+    try:
+        report = watched.trace(folder / "main.py", text, timeout=program.timeout)
+        assert snapshot(watched.workspace) == workspace
+        assert snapshot(watched.home) == home
+        canary.assert_unharmed()
+        return report
+    finally:
+        watched.leave(folder / "main.py")
+        shutil.rmtree(folder)
 
 
 def test_there_are_enough_of_them() -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import functools
 import json
+import sys
+import threading
 import typing
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphbreak.tracer.connection import version_problem
+from graphbreak.core.tracing import Finished
+from graphbreak.tracer.connection import heard, read_run, version_problem
 from graphbreak.worker import protocol
-from graphbreak.worker.protocol import Hello, Job, Message, ProtocolError
-from graphbreak.worker.protocol_values import FURTHEST
+from graphbreak.worker.protocol import CallSeen, Hello, Job, Message, ProtocolError
+from graphbreak.worker.protocol_values import FURTHEST, MAX_MESSAGE, MAX_VALUES
 
 TEXTS = st.text(max_size=6)
 NUMBERS = st.integers(-(2**53), 2**53)
@@ -179,3 +183,61 @@ def test_two_sides_of_different_versions_are_told_apart(version: int, told: bool
     sentence = version_problem(Hello(version, "3.11", "2.13", "cpu", 1, "/t", []))
     assert bool(sentence) is told
     assert sentence == "" or (f"version {version}" in sentence and "install graphbreak again" in sentence)
+
+
+@pytest.mark.parametrize("data", [b" " * (MAX_MESSAGE + 1), b"," * (MAX_VALUES + 1)])
+async def test_too_much_is_refused_before_it_is_decoded(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "unpack", lambda data: pytest.fail("it was decoded"))
+    with pytest.raises(ProtocolError, match="a message of"):
+        await heard(data)
+
+
+async def test_a_large_message_is_decoded_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, threads = protocol.unpack, []
+
+    def unpack(data: bytes) -> Message:
+        threads.append(threading.current_thread())
+        return real(data)
+
+    monkeypatch.setattr(protocol, "unpack", unpack)
+    for size in (10, 1_000_000):
+        message = CallSeen(0, "x" * size)
+        assert await heard(body(protocol.pack(message))) == message
+    assert threads[0] is threading.main_thread()
+    assert threads[1] is not threading.main_thread()
+
+
+async def test_messages_that_are_all_there_leave_others_their_turn() -> None:
+    stream, turns = asyncio.StreamReader(), 0
+    stream.feed_data(protocol.pack(CallSeen(0, "x")) * 500 + protocol.pack(protocol.Ended(0, [], [])))
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    heard: list[Message] = []
+    assert isinstance(await read_run(stream, heard.append), Finished)
+    task.cancel()
+    assert len(heard) == 500
+    assert turns >= 500
+
+
+def test_a_text_or_a_number_is_told_without_an_attempt_at_the_other() -> None:
+    ops: list[list[str | int]] = [["torch.sin", "/w/a.py", line + 1] for line in range(5000)]
+    graph = protocol.GraphSeen(0, "0/0", [], [], ops)
+    data = body(protocol.pack(graph))
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        assert protocol.unpack(data) == graph
+    finally:
+        sys.setprofile(None)
+    assert calls < len(ops) / 10

@@ -18,6 +18,8 @@ from .diagnostics import is_library_cause
 from .documents import Document
 
 _MOST_FUNCTIONS = 3
+_MOST_TOLD = 20
+"""So many things are told of one place: nobody reads more, and each costs its time."""
 _RULE = "\n\n---\n\n"
 
 
@@ -34,11 +36,13 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
     if not here:
         return _about_mark(ls, document, Span(place, place))
     here.sort(key=lambda d: _size(ls, d))
+    here, more = here[:_MOST_TOLD], len(here) - _MOST_TOLD
     told = set() if not ls.session.extension.shows_messages else {id(d) for d in here if not is_library_cause(d)}
     text = _RULE.join(
         hover_markdown(diagnostic, _page_summary(diagnostic), told=id(diagnostic) in told) + _inputs(ls, diagnostic, document.path)
-        for diagnostic in _with_causes(ls, here)
+        for diagnostic in _with_causes(ls, here)[: 2 * _MOST_TOLD]
     )
+    text += f"{_RULE}… and {more} more here." if more > 0 else ""
     return types.Hover(_content(ls, text), converter.to_range(document.path, here[0].span))
 
 

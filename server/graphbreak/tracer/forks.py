@@ -78,10 +78,16 @@ class Forks:
         while True:
             try:
                 message = await hear_packet(self._control)
-            except (OSError, protocol.ProtocolError):
-                break  # it is gone, or not ours any more
+            except OSError:
+                message = None
+            except protocol.ProtocolError:
+                self._give_up()
+                break
             self._heard += 1
-            if message is None or self._heard > _MOST_HEARD:
+            if message is None:
+                break
+            if self._heard > _MOST_HEARD:
+                self._give_up()
                 break
             if isinstance(message, Spare):
                 self.has_spare = message.ready
@@ -92,6 +98,12 @@ class Forks:
         for waiting in self._exits.values():
             if not waiting.done():
                 waiting.set_result(-signal.SIGKILL)
+
+    def _give_up(self) -> None:
+        """It is not ours any more, though it lives on, and whatever has grown from it is in the same sandbox."""
+        assert self._program is not None
+        if self._program.process.returncode is None:
+            self._program.process.kill()
 
     async def run(self, job: Job, needed: Sequence[str], timeout: float, on_message: Callable[[Message], None]) -> Ran:
         """Run a job in a fork. When the task is cancelled the job is ended first. `needed` are the folders that it must see. Raises

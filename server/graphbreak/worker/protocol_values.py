@@ -16,6 +16,7 @@ ASSERTED = "assert "
 """How an operation's name begins that has the graph raise where something does not hold of sizes that depend on data."""
 _OF_PLACES = frozenset({"line", "first_line", "last_line", "end_line", "column", "end_column"})
 _LINES = frozenset({"lines", "ops"})
+_NAMES = {str}
 _PAIRS = list[list[typing.Union[str, int]]]
 _RESUMED = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$")
 _hints = functools.cache(typing.get_type_hints)
@@ -56,7 +57,7 @@ def _placed(name: str, value: typing.Any) -> typing.Any:
         raise ProtocolError(f"{value} is no line and no column")
     if name in _LINES and isinstance(value, list):
         for *names, line in (item or [""] for item in value):
-            if not all(type(text) is str for text in names) or type(line) is not int or not 0 <= line <= FURTHEST or not names:
+            if type(line) is not int or not 0 <= line <= FURTHEST or not names or set(map(type, names)) != _NAMES:
                 raise ProtocolError("a list of lines with something else in it")
     return max(value, 1) if name == "line" else value
 

@@ -56,7 +56,8 @@ def _placed(name: str, value: typing.Any) -> typing.Any:
     if name in _OF_PLACES and value is not None and not 0 <= value <= FURTHEST:
         raise ProtocolError(f"{value} is no line and no column")
     if name in _LINES and isinstance(value, list):
-        for *names, line in (item or [""] for item in value):
+        for item in value:
+            *names, line = item or [""]
             if type(line) is not int or not 0 <= line <= FURTHEST or not names or set(map(type, names)) != _NAMES:
                 raise ProtocolError("a list of lines with something else in it")
     return max(value, 1) if name == "line" else value

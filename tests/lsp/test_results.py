@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from graphbreak.core.findings import Diagnostic, Fix, FunctionResult, Kind, Outcome, Report, Safety, Severity, Verdict
@@ -82,3 +83,23 @@ def test_a_verdict_on_a_text_that_changed_is_forgotten_in_what_was_known_before_
     results.forget_verdicts(A)
     results.put(A, Report(A), only=True)
     assert results.at(A) == [fixed]
+
+
+def test_what_could_not_be_found_out_again_says_from_when_it_is() -> None:
+    now = time.mktime((2026, 11, 30, 14, 32, 0, 0, 0, -1))
+    results = Results(now=lambda: now)
+    row = FunctionResult(A, "f", 0, A, Span.at(0, 0, 0, 3), Outcome.TRACED, breaks=1)
+    results.put(A, replace(report(0), functions=(row,)))
+    (known,) = results.at(A)
+    assert (results.age(known), results.reports[A].made) == ("", now)
+    failed = replace(report(stale=True), functions=(replace(row, outcome=Outcome.WORKER_DIED, detail="it died", breaks=0),))
+    now += 600
+    results.put(A, failed)
+    assert results.reports[A].functions[0].detail == "not analysed since 14:32: it died"
+    assert results.age(known) == "14:32"
+    now += 86400
+    results.put(A, failed)
+    assert results.reports[A].functions[0].detail == "not analysed since 30 Nov 14:32: it died"
+    assert results.age(known) == "30 Nov 14:32"
+    results.put(A, replace(report(0), functions=(row,)))
+    assert (results.age(known), results.reports[A].made) == ("", now)

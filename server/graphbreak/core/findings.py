@@ -333,6 +333,8 @@ class Report:
     """What its program tried, the sandbox stopped, and the user could allow."""
     stale: bool = False
     """Nothing new is known (a syntax error, a run that died before it showed anything): the results before this one stay."""
+    made: float = field(default=0.0, hash=False, compare=False)
+    """When the run was over that shows what stands here (seconds since 1970): for a stale one the last that showed something."""
     provisional: bool = False
     """More is to come: what a run that still goes on has shown so far, see `provisional`. It adds to the results before it and takes
     nothing away; its fixes are not tried; the next report without this takes the place of both."""

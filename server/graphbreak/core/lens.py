@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -51,6 +52,12 @@ def not_analysed(reason: str) -> str:
     """For a function of which nothing is known."""
     line = reason.strip().partition("\n")[0].rstrip(".")
     return f"not analysed: {line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1].rstrip() + '…'}"
+
+
+def clock(made: float, now: float) -> str:
+    """A moment in the words of a clock here: `14:32`, or `29 Nov 14:32` if that was another day."""
+    then, today = time.localtime(made), time.localtime(now)
+    return time.strftime("%H:%M" if then[:3] == today[:3] else f"{then.tm_mday} %b %H:%M", then)
 
 
 def _graphs(function: FunctionResult) -> str:

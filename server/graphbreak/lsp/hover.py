@@ -42,6 +42,8 @@ def hover(ls: GraphbreakServer, params: types.HoverParams) -> types.Hover | None
         hover_markdown(diagnostic, _page_summary(diagnostic), told=id(diagnostic) in told) + _inputs(ls, diagnostic, document.path)
         for diagnostic in _with_causes(ls, here)[: 2 * _MOST_TOLD]
     )
+    if age := ls.session.results.age(here[0]):
+        text += f"{_RULE}This is known from {age}; it could not be analysed since."
     text += f"{_RULE}… and {more} more here." if more > 0 else ""
     return types.Hover(_content(ls, text), converter.to_range(document.path, here[0].span))
 

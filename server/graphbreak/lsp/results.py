@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from ..core.findings import Diagnostic, FunctionResult, Kind, Outcome, Report, Verdict
+from ..core.lens import clock
 from ..core.merging import without_outdone
 from ..core.project import FILE_NAME
 from ..core.provisional import beside
@@ -20,11 +22,12 @@ from .severities import Severities, as_wished
 class Results:
     """The newest report by the path of its entry document. A report can speak of other files, open or not.
 
-    `severities` says, for a path, how loud the user wants each kind to be.
+    `severities` says, for a path, how loud the user wants each kind to be; `now` what time it is.
     """
 
-    def __init__(self, severities: Callable[[str], Severities] = lambda path: {}) -> None:
+    def __init__(self, severities: Callable[[str], Severities] = lambda path: {}, now: Callable[[], float] = time.time) -> None:
         self._severities = severities
+        self._now = now
         self._reports: dict[str, Report] = {}
         self._files: dict[str, frozenset[str]] = {}
         self._before: dict[str, Report | None] = {}
@@ -52,13 +55,14 @@ class Results:
         """
         now = self._reports.get(entry)
         older = self._before.get(entry, now)
+        report = replace(report, made=self._now())
         if report.provisional:
             self._before[entry] = older
             report = beside(older, report)
         else:
             self._before.pop(entry, None)
             if now is not None and report.stale:
-                report = _added(now, report)
+                report = _added(now, report, clock(now.made, report.made))
             if older is not None and only:
                 report = _beside(older, report)
         self._reports[entry] = report
@@ -166,6 +170,13 @@ class Results:
                         found.setdefault((row.path, row.name), row)
         return list(found.values())
 
+    def age(self, diagnostic: Diagnostic) -> str:
+        """Since when it is known, in the words of a clock, if the newest runs could not find out whether it is still so; else nothing."""
+        reports = [report for report in self.shown.values() if any(other.id == diagnostic.id for other in report.diagnostics)]
+        if diagnostic.kind is Kind.NOT_ANALYSED or not reports or not all(report.stale for report in reports):
+            return ""
+        return clock(max(report.made for report in reports), self._now())
+
     def told_by(self, entry: str) -> list[Diagnostic]:
         """What one entry document's trace says, the ignored included, as loud as the user wishes."""
         wished = as_wished(self.shown[entry].diagnostics, self._severities)
@@ -203,17 +214,18 @@ def _files(report: Report) -> frozenset[str]:
     return frozenset(files)
 
 
-def _added(older: Report, report: Report) -> Report:
-    """What was known, with what the newest run said of why it could not find out more."""
+def _added(older: Report, report: Report, made: str) -> Report:
+    """What was known, with what the newest run said of why it could not find out more; `made` is when it was found out, in words."""
     again = {_key(diagnostic) for diagnostic in report.diagnostics}
     kept = tuple(found for found in older.diagnostics if found.kind is not Kind.NOT_ANALYSED and _key(found) not in again)
     return replace(
         report,
         environment=report.environment if report.environment.torch else older.environment,
-        functions=tuple(_still(older, function) for function in report.functions),
+        functions=tuple(_still(older, function, made) for function in report.functions),
         diagnostics=kept + report.diagnostics,
         used_ignores=older.used_ignores | report.used_ignores,
         sources={**older.sources, **report.sources},
+        made=older.made,
     )
 
 
@@ -247,10 +259,10 @@ def _key(diagnostic: Diagnostic) -> tuple[object, ...]:
     return (diagnostic.id, diagnostic.path, diagnostic.span, diagnostic.kind)
 
 
-def _still(older: Report, function: FunctionResult) -> FunctionResult:
+def _still(older: Report, function: FunctionResult, made: str) -> FunctionResult:
     """What an earlier run showed of a function, and why the newest did not."""
     same = (found for found in older.functions if (found.mark_path, found.name) == (function.mark_path, function.name))
     known = next(same, None)
     if known is None or known.outcome is not Outcome.TRACED or function.outcome is Outcome.TRACED:
         return function
-    return replace(known, detail=f"not analysed since: {function.detail or function.outcome.value}")
+    return replace(known, detail=f"not analysed since {made}: {function.detail or function.outcome.value}")

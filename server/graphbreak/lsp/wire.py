@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import datetime
 
 from ..core.cost import by_cost
 from ..core.findings import Cost, Diagnostic, FunctionResult, Graph, Operation
@@ -24,6 +25,7 @@ def report_object(session: Session, entry: str) -> Object:
         "version": report.version,
         "stale": report.stale or edited,
         "provisional": report.provisional,
+        "made": datetime.fromtimestamp(report.made).astimezone().isoformat(timespec="seconds"),
         "environment": environment_object(report.environment),
         "problems": list(report.problems),
         "functions": [_function(function, converter) for function in report.functions],

@@ -91,6 +91,8 @@ class Soak:
     seconds: float = 0.0
     hovers: list[float] = field(default_factory=list)
     """How long each hover was waited for while a trace ran, in seconds."""
+    idle: list[float] = field(default_factory=list)
+    """The same while nothing is traced."""
     left: list[str] = field(default_factory=list)
     """What is in the temporary folder, and which processes run, when the server has ended."""
 
@@ -136,6 +138,15 @@ class Soaker:
         self.path.write_text(CLEAN.format(number=0))
         self.editor.open(self.path, self.path.read_text())
         self._wait(0, 120)
+        self.soak.hovers.clear()
+        for _ in range(30):
+            self.soak.idle.append(self._hover())
+            time.sleep(0.03)
+
+    def _hover(self) -> float:
+        asked = time.monotonic()
+        self.editor.hover(self.path, 6, 5)
+        return time.monotonic() - asked
 
     def trace(self, number: int) -> None:
         """Save another program, and wait for what is said of it."""
@@ -169,10 +180,8 @@ class Soaker:
         """Hover again and again until the trace has ended."""
         end = time.monotonic() + seconds
         while not _ENDS & set(self._states[before:]):
-            asked = time.monotonic()
-            assert asked < end, "the trace does not end"
-            self.editor.hover(self.path, 6, 5)
-            self.soak.hovers.append(time.monotonic() - asked)
+            assert time.monotonic() < end, "the trace does not end"
+            self.soak.hovers.append(self._hover())
             time.sleep(0.03)
 
     def look(self, traces: int) -> Sample:

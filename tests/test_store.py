@@ -14,6 +14,7 @@ from graphbreak.core.kept import Kept
 from graphbreak.core.requests import Permissions
 from graphbreak.tracer import facts
 from graphbreak.tracer.engine import Engine
+from graphbreak.tracer.grants import write_state
 from graphbreak.tracer.prepared import Ran
 from graphbreak.tracer.reuse import Asked, Reuse
 from graphbreak.tracer.store import Store, default_folder
@@ -105,6 +106,23 @@ def test_a_folder_that_cannot_be_used_is_no_obstacle(tmp_path: Path) -> None:
     store.put(kept(1))
     assert found(store, 1)
     assert not found(Store(tmp_path / "file" / "runs"), 1)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is a full disk")
+def test_a_full_disk_is_no_obstacle_and_is_not_filled_further(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def on_a_full_disk(**where: Path) -> tuple[int, str]:
+        beside = where["dir"] / "half"
+        beside.write_bytes(b"")
+        return os.open("/dev/full", os.O_WRONLY), str(beside)
+
+    monkeypatch.setattr("tempfile.mkstemp", on_a_full_disk)
+    store = Store(tmp_path)
+    store.put(kept(1))
+    assert found(store, 1), "it is kept in memory"
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(OSError, match="No space left"):
+        write_state(tmp_path / "grants.json", {"a": 1})
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_beginning_anew_heeds_nothing_older(tmp_path: Path) -> None:

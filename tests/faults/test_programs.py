@@ -9,8 +9,12 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
+
+from graphbreak.tracer.walking import python_files
+from harness import PRINT
 
 from .programs import ANY, DIED, HEAD, NOT_RUN, PROGRAMS, RAISED, TIMED_OUT, Hostile
 from .watched import Report, Watched, said, snapshot
@@ -114,6 +118,28 @@ def _traced(watched: Watched, canary: Canary, program: Hostile) -> Report:
     finally:
         watched.leave(folder / "main.py")
         shutil.rmtree(folder)
+
+
+LINKS = {"loop": ".", "up": "..", "self.py": "self.py", "one.py": "two.py", "two.py": "one.py", "gone.py": "nowhere.py",
+         "a": "b", "b": "a", ".gitignore": ".gitignore", "pyproject.toml": "pyproject.toml"}  # fmt: skip
+
+
+def test_links_that_lead_in_a_circle_are_passed_over(watched: Watched) -> None:
+    folder = watched.folder()
+    try:
+        for name, target in LINKS.items():
+            (folder / name).symlink_to(target)
+        marked = folder / "marked.py"
+        marked.write_text(PRINT)
+        found = {Path(path).relative_to(folder).as_posix() for path in python_files(str(folder))}
+        assert found == {"marked.py", "gone.py"}
+        watched.assert_next_is_right()
+        watched.editor.ask("workspace/executeCommand", command="graphbreak.traceWorkspace", arguments=[])
+        watched.editor.shows(marked, "6:4-6:14")
+        assert not [line for line in watched.editor.log if "failed" in line or "Traceback" in line]
+    finally:
+        shutil.rmtree(folder)
+    watched.assert_next_is_right()
 
 
 def test_there_are_enough_of_them() -> None:

@@ -7,7 +7,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,15 +35,15 @@ def snapshot(folder: Path) -> Files:
 class Watched:
     """The server, with a home and a workspace of its own. `begin` it first, and `close` it."""
 
-    def __init__(self, folder: Path, **variables: Any) -> None:
+    def __init__(self, folder: Path, command: Sequence[str] = REAL, **variables: Any) -> None:
         self.home, self.workspace, self.temporary = folder / "home", folder / "workspace", folder / "temporary"
         for place in (self.workspace, self.temporary, self.home):
-            place.mkdir()
+            place.mkdir(exist_ok=True)
         for name, content in _SECRETS.items():
             (self.home / name).parent.mkdir(parents=True, exist_ok=True)
             (self.home / name).write_text(content)
         variables = {"HOME": str(self.home), "TMPDIR": str(self.temporary), **variables}
-        self.editor = RawEditor(REAL, folder=self.workspace, **variables)
+        self.editor = RawEditor(command, folder=self.workspace, **variables)
         self.idle: list[float] = []
         """How long a hover takes when nothing else goes on, in seconds."""
         self.hovers: list[float] = []

@@ -6,6 +6,7 @@ A rule allows; nothing can be taken out of what a rule allows, so that hidden pl
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from collections.abc import Iterable, Iterator
 
@@ -67,7 +68,7 @@ class Ruleset:
         except OSError:
             return  # there is nothing to allow
         try:
-            if not os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 rights &= _OF_FILES
             if rights:
                 system.syscall(_ADD_RULE, self._descriptor, _PATH_BENEATH, struct.pack("=Qi", rights, descriptor), 0)

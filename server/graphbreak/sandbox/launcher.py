@@ -41,7 +41,7 @@ class _Launch:
         self.policy, self.line = policy, line
         self.layers: list[str] = []
         self.view: mounts.View | None = None
-        self.private = mounts.PRIVATE
+        self.private = ""
         self._sockets = mounts.Sockets(policy["sockets"])
         self._as_user = bool(system.capabilities() & 1 << 21)
 
@@ -123,6 +123,7 @@ class _Launch:
             namespaces.start_loopback()
         if namespaces.MOUNTS in self.layers:
             self.view = self._new_view()
+            self.private = self.view.private
             if self.view.arrange(self.policy["write"], self.policy["needed"]):
                 self.layers.append(mounts.READ_ONLY)
         else:
@@ -130,7 +131,8 @@ class _Launch:
             self.private = scratch.make(self.policy["temporary"])
         if namespaces.PROCESSES in self.layers:
             namespaces.show_processes()
-        self.layers.append(supervisor.WATCH)
+        if os.path.exists("/proc/meminfo"):
+            self.layers.append(supervisor.WATCH)
 
     def _obey(self, order: dict[str, Any]) -> None:
         """Do what the server asks for; nothing is asked for at each tick."""

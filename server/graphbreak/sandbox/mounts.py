@@ -18,10 +18,8 @@ from . import system
 
 READ_ONLY = "read-only mounts"
 
-PRIVATE = "/tmp"
-"""Where the program's own temporary folder is."""
-
 _TEMPORARY = ("/tmp", "/var/tmp")
+_PROCESSES = "/proc"
 _SERVICES = "/run"
 _SHARED = "/dev/shm"
 _OF_SERVICES_KEPT = ("current-system", "booted-system", "opengl-driver", "opengl-driver-32", "host")
@@ -93,6 +91,8 @@ class View:
         self._hidden, self._sockets, self._size = tuple(hidden), sockets, size
         places = dict.fromkeys(os.path.realpath(place) for place in (*_TEMPORARY, _SERVICES) if os.path.isdir(place))
         self._covered = {place: os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC) for place in places}
+        self.private = next((place for place in _TEMPORARY if os.path.isdir(place)), _SHARED)
+        """Where the program's own temporary folder is."""
         self._kept: set[str] = set()
         self._writable: list[str] = []
 
@@ -100,6 +100,8 @@ class View:
         """Make the view, with what is needed of the covered places and with what may be written. Returns whether everything else is
         read-only for certain; raises OSError where mounts cannot be made."""
         read_only = _make_read_only()
+        if not os.path.exists(f"{_PROCESSES}/self"):  # open files are shown by their names there
+            system.mount("proc", _PROCESSES, "proc", system.MS_NOSUID | system.MS_NODEV | system.MS_NOEXEC | system.MS_RDONLY)
         for place in self._covered:
             if place == _SERVICES:
                 system.mount("tmpfs", place, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "mode=755,size=1m")
@@ -173,7 +175,7 @@ class View:
 
     def _make_nothing(self) -> None:
         """An empty folder and an empty file that nobody may read, to put in place of what is hidden."""
-        folder = f"{_SERVICES}/.graphbreak" if _SERVICES in self._covered else f"{PRIVATE}/.graphbreak"
+        folder = f"{_SERVICES}/.graphbreak" if _SERVICES in self._covered else f"{self.private}/.graphbreak"
         os.makedirs(f"{folder}/folder", mode=0o755, exist_ok=True)
         os.close(os.open(f"{folder}/file", os.O_CREAT | os.O_WRONLY, 0))
         os.chmod(f"{folder}/folder", 0)

@@ -184,8 +184,11 @@ def resident(pid: int) -> int:
 
 def memory() -> tuple[int, int]:
     """What is left of the memory that this process may use, and how much that is in all, in bytes."""
-    with open("/proc/meminfo", encoding="ascii") as file:
-        sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in file}
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in file}
+    except OSError:
+        sizes = {}
     available, total = sizes.get("MemAvailable", 1 << 62), sizes.get("MemTotal", 1 << 62)
     limit, used = _of_group("memory.max", "memory.limit_in_bytes"), _of_group("memory.current", "memory.usage_in_bytes")
     if limit and used is not None and limit < total:

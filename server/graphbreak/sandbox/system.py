@@ -120,5 +120,7 @@ def drop_capabilities(kept: frozenset[int] = frozenset()) -> None:
 
 def capabilities() -> int:
     """The capabilities that this process may use, one bit for each."""
-    with open("/proc/self/status", encoding="ascii", errors="replace") as file:
-        return next((int(line.split()[1], 16) for line in file if line.startswith("CapEff:")), 0)
+    sets = ctypes.create_string_buffer(24)
+    _checked(_libc.capget(struct.pack("=Ii", _CAPABILITY_VERSION, 0), sets), "capget")
+    low, _, _, high, _, _ = struct.unpack("=IIIIII", sets.raw)
+    return int(low | high << 32)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -13,6 +11,7 @@ from pathlib import Path
 import platformdirs
 
 from ..core.asking import Wish
+from .store import write_whole
 
 _FILE = "grants.json"
 
@@ -37,10 +36,7 @@ def grant(wish: Wish) -> None:
 def write_state(file: Path, known: Mapping[str, object]) -> None:
     """Put what is known into a file, in one step. Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=file.parent)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as whole:
-        json.dump(known, whole, indent=1)
-    os.replace(name, file)
+    write_whole(file, json.dumps(known, indent=1).encode())
 
 
 def _key(wish: Wish) -> str:

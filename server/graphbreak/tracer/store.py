@@ -71,10 +71,7 @@ class Store:
             return
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            descriptor, beside = tempfile.mkstemp(dir=self._folder)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(beside, self._folder / _name(kept.question, kept.job.text))
+            write_whole(self._folder / _name(kept.question, kept.job.text), data)
             self._tidy()
         except OSError as error:
             _LOG.info("A result could not be kept in %s: %s", self._folder, error)
@@ -139,6 +136,18 @@ class Store:
             too_many = number >= self._most_files or questions[path.name.partition(".")[0]] > _FOR_ONE_QUESTION
             if too_many or size > self._most_bytes or left_over:
                 _drop(path)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file in one step, in a folder that is there: all of it or, on a full disk, nothing. Raises OSError."""
+    descriptor, beside = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(beside, path)
+    except OSError:
+        _drop(Path(beside))
+        raise
 
 
 def _name(question: str, text: str) -> str:

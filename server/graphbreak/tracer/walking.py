@@ -33,11 +33,19 @@ def python_entries(folder: str) -> Iterator[os.DirEntry[str]]:
         if any(entry.name == FILE_NAME for entry in found):
             rules = (*rules, *_rules_in(place))
         for entry in found:
-            if entry.name.endswith(".py") and not entry.is_dir() and not (rules and is_left_out(_plain(entry.path), False, rules)):
+            if entry.name.endswith(".py") and _is_file(entry) and not (rules and is_left_out(_plain(entry.path), False, rules)):
                 yield entry
         below = [entry for entry in found if not entry.name.startswith(".") and entry.name not in NOT_THE_USERS]
         folders = [entry.path for entry in reversed(below) if entry.is_dir(follow_symlinks=False)]
         waiting += [(path, rules) for path in folders if not (rules and is_left_out(_plain(path), True, rules))]
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is no folder; a link that leads to itself is neither."""
+    try:
+        return not entry.is_dir()
+    except OSError:
+        return False
 
 
 def belongs(path: str, folder: str) -> bool:

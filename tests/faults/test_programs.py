@@ -135,7 +135,7 @@ def test_links_that_lead_in_a_circle_are_passed_over(watched: Watched) -> None:
         assert found == {"marked.py", "gone.py"}
         watched.assert_next_is_right()
         watched.editor.ask("workspace/executeCommand", command="graphbreak.traceWorkspace", arguments=[])
-        watched.editor.shows(marked, "6:4-6:14")
+        watched.editor.shows(marked, "6:4-6:16")
         assert not [line for line in watched.editor.log if "failed" in line or "Traceback" in line]
     finally:
         shutil.rmtree(folder)

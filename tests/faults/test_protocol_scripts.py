@@ -95,6 +95,8 @@ def test_a_worker_that_is_none_costs_its_own_trace(watched: Watched, name: str) 
     for shown in hovers:
         plain = re.sub(r"`[^`\n]*`", "", shown["contents"]["value"]) if shown else ""
         assert not _LIVE.search(plain), plain
+    if name == "breaks and breaks":
+        assert any(re.search(r"… and \d+ more here\.$", shown["contents"]["value"]) for shown in hovers if shown)
     watched.assert_next_is_right()
 
 

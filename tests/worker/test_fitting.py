@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from graphbreak.worker import protocol
 from graphbreak.worker.fitting import packed
 from graphbreak.worker.protocol import BreakSeen, CallSeen, Cut, Ended, Explained, FrameCompiled, GraphSeen, Message, Needed, Place
 from graphbreak.worker.protocol_values import MAX_MESSAGE, MAX_VALUES, unfit
+from harness import INTERPRETER
 
 LINES: list[list[str | int]] = [["/w/" + "folder/" * 20 + "a.py", line] for line in range(1, 90_000)]
 PLACE = Place("/w/a.py", 1, "f")
@@ -25,6 +30,21 @@ def test_a_graph_of_a_large_model_is_one_message() -> None:
     graph = GraphSeen(0, "0/0", LINES[:5000], [1], ops)
     assert said(graph) == [graph]
     assert len(packed(graph)[0]) < MAX_MESSAGE / 2
+
+
+def test_a_graph_of_more_operations_says_how_many_more() -> None:
+    asking = (
+        "import torch, types\n"
+        "from graphbreak.worker.compiling import _graph_places\n"
+        "graph = torch.fx.Graph()\n"
+        "for _ in range(5010): graph.call_function(torch.sin, (1,))\n"
+        "_, ops = _graph_places(types.SimpleNamespace(graph=graph))\n"
+        "print(len(ops), ops[4999][0], ops[5000])"
+    )
+    server = str(Path(protocol.__file__).parent.parent.parent)
+    variables = {**os.environ, "PYTHONPATH": server}
+    answer = subprocess.run([INTERPRETER, "-c", asking], env=variables, capture_output=True, text=True, check=True, timeout=120)
+    assert answer.stdout.strip().endswith("5001 torch.sin ['… and 10 more', '', 0]")
 
 
 def test_lines_beyond_what_fits_are_left_out_in_words() -> None:

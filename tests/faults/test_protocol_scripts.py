@@ -34,8 +34,8 @@ SAYS = {
     "a graph too large": "a message of more than 100000 values",
     "a text too large": "a message of 6",
     "an endless message": "a message of 4294967295 bytes",
-    "a flood": "more than can be kept",
-    "a flood of little": "more than can be kept",
+    "a flood": "more than can be kept|had not ended after 5 s",
+    "a flood of little": "more than can be kept|had not ended after 5 s",
 }
 """What is too much, in words."""
 
@@ -88,7 +88,7 @@ def test_a_worker_that_is_none_costs_its_own_trace(watched: Watched, name: str) 
     assert row["outcome"] in OUTCOMES
     assert row["outcome"] == "traced" or row["detail"]
     assert row["outcome"] == "traced" or "mark();" not in SCRIPTS[name], "the script itself failed"
-    assert SAYS.get(name, "") in said(report)
+    assert re.search(SAYS.get(name, ""), said(report)), said(report)
     json.dumps(report, allow_nan=False)
     assert max(len(report["diagnostics"]), len(published)) <= MOST
     assert all(tuple(place["start"].values()) <= tuple(place["end"].values()) for place in ranges)

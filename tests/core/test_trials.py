@@ -217,7 +217,7 @@ def test_of_several_runs_the_worst_answer_counts() -> None:
         async def compare(job: Job) -> Compared:
             return waiting.pop(0)
 
-        return asyncio.run(compare_runs([Job(PATH, "", "/")] * len(answers), [Job(PATH, "", "/")] * len(answers), False, compare))
+        return asyncio.run(compare_runs([Job(PATH, "", "/")] * len(answers), [Job(PATH, "", "/")] * len(answers), "", compare))
 
     assert worst(Compared(True, True, 2), Compared(True, False, 1, "printed")) == Compared(True, False, 3, "printed")
     assert worst(Compared(True, True, 2), Compared(None, True, 1, "unknown")).values is None

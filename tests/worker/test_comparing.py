@@ -14,6 +14,7 @@ from graphbreak.core.source import SourceFile
 from graphbreak.tracer.engine import _Tracer
 from graphbreak.worker.protocol import Compared, ExampleCall, Job
 from harness import INTERPRETER, Harness
+from versions import at_home
 
 PROGRAM = """\
 import collections, dataclasses, logging, os, random, sys, time, warnings
@@ -185,6 +186,81 @@ def test_a_compiled_one_is_compared_too(harness: Harness, tmp_path: Path) -> Non
     answer = compared(harness, tmp_path, program(), text, backend="aot_eager")
     assert answer.values is False
     assert answer.reason.startswith("compiled with aot_eager, what it returns holds other values (by up to 1)")
+
+
+HELPER = """\
+import logging, torch
+logging.getLogger("net").setLevel(20)
+def note(*args):
+    print(*args)
+def info(*args):
+    logging.getLogger("net").info(*args)
+{registered}
+class Part(torch.nn.Module):
+    def forward(self, x):
+        {words}
+        return x * 2
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+    def forward(self, x):
+        {own}
+        return self.part(x) + 1
+torch.compile(Net())(torch.ones(2))
+"""
+
+
+def in_helper(words: str, own: str = "pass", *registered: str) -> str:
+    settings = "\n".join(f"torch._dynamo.config.reorderable_logging_functions.add({name})" for name in registered)
+    return HELPER.format(words=words, own=own, registered=settings)
+
+
+LOST = {
+    "compiled, it prints something else (not 'a')": ("note('a')", "pass", "note"),
+    "compiled, it logs something else (not 'INFO net: shape 2')": ("info('shape %s', x.shape[0])", "pass", "info"),
+    "compiled, it prints something else (not 'tensor([1., 1.])')": ("pass", "note(x); x.add_(1)", "note"),
+    "compiled, it prints something else (not as often)": ("note('a')", "note('a')", "note"),
+}
+
+
+@pytest.mark.parametrize("reason", LOST)
+def test_words_that_compiled_code_loses(harness: Harness, tmp_path: Path, reason: str) -> None:
+    words, own, registered = LOST[reason]
+    before, after = in_helper(words, own), in_helper(words, own, registered)
+    assert compared(harness, tmp_path, before, after).printed is True
+    answer = compared(harness, tmp_path, before, after, backend="eager")
+    if answer.printed is True and not at_home():
+        pytest.skip("this torch writes what helpers put off")
+    assert answer == Compared(True, False, 1, reason)
+
+
+KEPT = {
+    "of the function itself": (in_helper("pass", "note(x.sum())"), in_helper("pass", "note(x.sum())", "note")),
+    "that the original loses too": (in_helper("note('a')", "pass", "note"), in_helper("note('a')  ", "pass", "note")),
+    "in eager mode only, of both": (
+        in_helper("torch.compiler.is_compiling() or note('a')"),
+        in_helper("torch.compiler.is_compiling() or note('a') "),
+    ),
+    "of what is left as it is": (in_helper("note('a')", "info('%s', x)"), in_helper("note('a')", "info('%s', x)", "info")),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_words_that_compiled_code_keeps(harness: Harness, tmp_path: Path, name: str) -> None:
+    assert compared(harness, tmp_path, *KEPT[name], backend="eager") == Compared(True, True, 1)
+
+
+def test_breaks_that_are_left_are_no_failure(harness: Harness, tmp_path: Path) -> None:
+    before = in_helper("note('a'); note('b')").replace("compile(Net())", "compile(Net(), fullgraph=True)")
+    assert compared(harness, tmp_path, before, before.replace("'b')", "'b') "), backend="eager") == Compared(True, True, 1)
+
+
+def test_values_that_only_compiled_code_changes(harness: Harness, tmp_path: Path) -> None:
+    changed = in_helper("x = x + 1 if torch.compiler.is_compiling() else x")
+    answer = compared(harness, tmp_path, in_helper("pass"), changed, backend="eager")
+    assert answer.reason.startswith("compiled, what it returns holds other values (by up to 2)")
+    assert compared(harness, tmp_path, changed, changed + "# changed\n", backend="eager") == Compared(True, True, 1)
 
 
 def test_a_gradient_that_is_asked_for_in_eager_mode_only(harness: Harness, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from .findings import Diagnostic, Fix, Kind, Report, Safety, Verdict
 from .judging import causes, image
 from .requests import AnalysisRequest
 from .source import SourceFile, Span
-from .trials import Analyse, Compare, Trial, can_remove, compare_runs, joined, try_fix, with_verdicts
+from .trials import Analyse, Compare, Trial, backend_for, can_remove, compare_runs, joined, try_fix, with_verdicts
 
 TryOne = Callable[[AnalysisRequest, Report, Diagnostic, Fix, Sequence[Diagnostic]], Awaitable[Trial]]
 """Tries a fix of a diagnostic of a report, and of further diagnostics of it."""
@@ -222,9 +222,9 @@ class FixAll:
         """Whether a state does what the original does, with all its fixes together; those of a single trial have been compared already."""
         if len({id(applied.fix.verified) for applied in state.applied}) == 1:
             return True
-        admits = any(applied.fix.admits for applied in state.applied)
+        backend = backend_for(applied.fix for applied in state.applied)
         quiet = all(applied.fix.safety is Safety.SAFE for applied in state.applied)
-        compared = await compare_runs(self.original.report.jobs, state.report.jobs, admits, self._compare)
+        compared = await compare_runs(self.original.report.jobs, state.report.jobs, backend, self._compare)
         return compared.values is True and (compared.printed is not False or not quiet)
 
 

@@ -1,6 +1,6 @@
 """A fix is tried: its edits go into a copy, that is traced with the same inputs, and what it computes is compared with the original.
 
-`try_fix` is given the two things that reach outside: an analysis, and a comparison of two jobs in eager mode.
+`try_fix` is given the two things that reach outside: an analysis, and a comparison of two jobs.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ Compare = Callable[[Job], Awaitable[Compared]]
 
 ADMITTING_BACKEND = "aot_eager"
 """What compiles the graphs of a fix that lets more into them than the code says."""
+DYNAMO_ALONE = "eager"
+"""What runs the graphs of any other fix as they are: what Dynamo itself leaves out or puts off shows."""
 
 _TRIED = frozenset({Kind.BREAK, Kind.SKIPPED, Kind.RECOMPILE, Kind.INTENDED, Kind.RAISED})
 _NEVER_TRIED = "ignore"
 """The family of fixes that change comments only."""
 _BOUNDARIES = "disable"
 """The family of fixes that make a break an intended one, and so never remove one."""
-_IN_ORDER = "move out"
-"""The family of fixes that do something at another place, and must not change the order in which things are done."""
+_IN_ORDER = frozenset({"move out", "reorder output"})
+"""The families of fixes that do something at another place or time, and must not change what is done, nor in which order."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,8 @@ def joined(pairs: Sequence[tuple[Diagnostic, Fix]]) -> tuple[list[Diagnostic], F
     fixes = [fix for _, fix in taken]
     title = "; ".join(dict.fromkeys(fix.title for fix in fixes))
     freed = tuple(place for fix in fixes for place in fix.freed)
-    fix = Fix(title, min(f.safety for f in fixes), edits, admits=any(f.admits for f in fixes), freed=freed)
+    family = next((f.family for f in fixes if f.family in _IN_ORDER), "")
+    fix = Fix(title, min(f.safety for f in fixes), edits, admits=any(f.admits for f in fixes), family=family, freed=freed)
     return [diagnostic for diagnostic, _ in taken], fix
 
 
@@ -153,17 +156,30 @@ async def try_fix(
     problem = next((why for one in (diagnostic, *others) if (why := _problem(before, after, one, fix, change))), "")
     if problem:
         return Trial(_failed(numbers, problem), after_request, after, change=change)
-    compared = await compare_runs(before.jobs, after.jobs, fix.admits, compare)
+    compared = await compare_runs(before.jobs, after.jobs, backend_for((fix,)), compare)
     return _judged(before, after, fix, change, numbers, compared, after_request)
 
 
-async def compare_runs(before: Sequence[Job], after: Sequence[Job], admits: bool, compare: Compare) -> Compared:
+def backend_for(fixes: Iterable[Fix]) -> str:
+    """What the edited program is compiled with where it is compared: nothing for fixes that say that they change what it does."""
+    fixes = list(fixes)
+    if any(fix.admits for fix in fixes):
+        return ADMITTING_BACKEND
+    return DYNAMO_ALONE if all(_keeps_words(fix) for fix in fixes) else ""
+
+
+def _keeps_words(fix: Fix) -> bool:
+    """Whether a fix is for one that leaves what is printed and logged as it is."""
+    return fix.safety is Safety.SAFE or fix.family in _IN_ORDER
+
+
+async def compare_runs(before: Sequence[Job], after: Sequence[Job], backend: str, compare: Compare) -> Compared:
     """What became of all runs of a file; the worst of them is the answer."""
     if not before or len(before) != len(after):
         return Compared(None, None, 0, "the file is not run in the same ways")
     found = []
     for one, other in zip(before, after):
-        found.append(await compare(replace(one, edited=other, backend=ADMITTING_BACKEND if admits else "")))
+        found.append(await compare(replace(one, edited=other, backend=backend)))
         if found[-1].values is False:
             return found[-1]
     telling = [answer for answer in found if answer.calls] or found  # a run that calls nothing marked says nothing
@@ -179,7 +195,7 @@ async def harm(before: Report, after: Report, edits: Edits, compare: Compare) ->
     worse = lost_function(before, after) or _more_problems(before, after)
     if worse or change.made or len(causes(after)) > len(causes(before)):
         return worse or "it makes other breaks"
-    compared = await compare_runs(before.jobs, after.jobs, False, compare)
+    compared = await compare_runs(before.jobs, after.jobs, "", compare)
     return f"the outputs differ: {compared.reason}" if compared.values is False else ""
 
 
@@ -234,7 +250,7 @@ def _judged(
     """The verdict on a fix that the trace has nothing against."""
     if compared.values is False:
         return Trial(_failed(numbers, f"the outputs differ: {compared.reason}", False), request, after, change=change)
-    if compared.printed is False and (fix.safety is Safety.SAFE or fix.family == _IN_ORDER):
+    if compared.printed is False and _keeps_words(fix):
         return Trial(_failed(numbers, compared.reason, True), request, after, change=change)
     intended = [found for found in change.made if found.kind is Kind.INTENDED]
     fewer = numbers[1] < numbers[0] or _recompiles(after) < _recompiles(before)

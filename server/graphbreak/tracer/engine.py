@@ -116,10 +116,10 @@ class Engine:
         return FixAll(request, report, asking.try_one, asking.compare, choice)
 
     async def compare(self, request: AnalysisRequest, job: Job) -> Compared:
-        """What a job and its edited one do in eager mode."""
+        """What a job and its edited one do, in eager mode and maybe compiled: up to five runs, which have the time of two."""
         interpreter = choose_interpreter(request.settings.interpreter, request.root, os.environ)
         projects = ProjectReader((request.root, *request.roots))
-        run = await _Tracer(self, request, projects).trace(job, interpreter, request.settings.timeout, lambda message: None)
+        run = await _Tracer(self, request, projects).trace(job, interpreter, 2 * request.settings.timeout, lambda message: None)
         answers = run.of(Compared)
         return answers[0] if answers else Compared(None, None, 0, f"the comparison did not end by itself ({type(run.end).__name__})")
 

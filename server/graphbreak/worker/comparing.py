@@ -1,13 +1,15 @@
 """A job of its own kind: a program and the same with an edit, each run in a process of its own from one random state, and compared.
 
 Both run with compiling switched off, which is what the program is meant to do. If they differ, the first is run once more: what is
-another in each run says nothing about the edit.
+another in each run says nothing about the edit. Where a backend is named, the edited program is also run compiled, and has to do the
+same: Dynamo may leave out or put off what eager mode does. What the original does otherwise as well when it is compiled, the edit did
+not do.
 """
 
 from __future__ import annotations
 
+import functools
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -20,7 +22,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from . import devices, dynamo, job, observing, protocol, stacks, user_module
+from . import devices, dynamo, job, observing, protocol, stacks, user_module, wording
 from .likeness import difference
 from .protocol import Compared, Ended, Job, Message
 from .recorder import Recorder
@@ -29,10 +31,10 @@ from .snapshots import without_addresses
 _LONGEST, _QUIET = 20.0, 5.0
 """Seconds after which a run is ended that has made a call: in all, and since the last one. The other run is ended at the same call."""
 _PATIENCE = 2.5
-"""How many times as long a run is given where the one before ended by itself: one that is slower, or has to be compiled, ends too."""
+"""How many times as long a run is given where the one before ended by itself: one that is slower ends too."""
+_COMPILING = 4.0
+"""How many times as long again where it is compiled."""
 _MOST_OUTPUT = 1 << 20
-_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*", re.MULTILINE)
-_WHERE = re.compile(r"\S+\.py:\d+|\bline \d+\b")
 
 
 def run(asked: Job, send: Callable[[Message], None]) -> NoReturn:
@@ -49,24 +51,29 @@ def run(asked: Job, send: Callable[[Message], None]) -> NoReturn:
 
 def _compared(asked: Job, edited: Job, folder: str) -> Compared:
     original = replace(asked, edited=None, backend="")
+    edited = replace(edited, backend="")
     first = _observed(original, os.path.join(folder, "before"), observing.MOST_CALLS)
     if first.died:
         return Compared(None, None, 0, f"the program by itself {first.died}")
-    edited = replace(edited, backend="")
+    chance = _Chance(first, lambda: _observed(original, os.path.join(folder, "again"), first.limit))
     second = _observed(edited, os.path.join(folder, "after"), first.limit)
-    found = _differences(first, second)
-    printed = _printed_difference(first, second)
-    unstable: set[Key] = set()
-    if found or printed:
-        again = _observed(original, os.path.join(folder, "again"), first.limit)
-        unstable = set(_differences(first, again))
-        if printed and _printed_difference(first, again):
-            printed = _printed_difference(first, second, numbers=False)
-    if not _first_stable(found, unstable) and asked.backend:
+    found = chance.out_of(_differences(first, second))
+    printed = wording.difference(first, second)
+    if printed and not chance.steady:
+        printed = wording.difference(first, second, numbers=False)
+    if not found and asked.backend:
         compiled = _observed(replace(edited, backend=asked.backend), os.path.join(folder, "compiled"), first.limit)
-        found = {key: f"compiled with {asked.backend}, {text}" for key, text in _differences(first, compiled, compiled=True).items()}
-    difference = _first_stable(found, unstable)
-    if not difference and any(note != "end.pt" for note, _ in unstable):
+        if compiled.cut and compiled.calls < first.calls:
+            return Compared(None, not printed, first.calls, "compiled, it takes too long")
+        was = functools.cache(
+            lambda: _observed(replace(original, backend=asked.backend), os.path.join(folder, "compiled before"), first.limit)
+        )
+        how = "compiled" if asked.backend == _DYNAMO_ALONE else f"compiled with {asked.backend}"
+        found = {key: f"{how}, {text}" for key, text in _when_compiled(first, compiled, was, chance).items()}
+        lost = "" if found or printed else _words_when_compiled(first, compiled, was, chance)
+        printed = f"{how}, {lost}" if lost else printed
+    difference = next(iter(found.values()), "")
+    if not difference and any(note != "end.pt" for note, _ in chance.seen):
         return Compared(None, not printed, first.calls, "the program gives other values in each run")
     if not difference and not first.calls:
         return Compared(None, not printed, 0, "no call was made that could be compared")
@@ -75,11 +82,47 @@ def _compared(asked: Job, edited: Job, folder: str) -> Compared:
 
 Key = tuple[str, str]
 """Which note of a run, and what in it."""
+_DYNAMO_ALONE = "eager"
+"""The backend that runs the graphs as they are."""
 
 
-def _first_stable(found: dict[Key, str], unstable: set[Key]) -> str:
-    """The first difference that the edit makes, and not chance."""
-    return next((text for key, text in found.items() if key not in unstable), "")
+class _Chance:
+    """What the original program does otherwise each time, asked for by running it again where that is needed."""
+
+    def __init__(self, first: _Observed, again: Callable[[], _Observed]) -> None:
+        self._first = first
+        self._again = functools.cache(again)
+        self.seen: frozenset[Key] = frozenset()
+        """What was found to differ, as far as it was asked."""
+
+    def out_of(self, found: dict[Key, str]) -> dict[Key, str]:
+        """Differences without those that are chance."""
+        if found:
+            self.seen = frozenset(_differences(self._first, self._again()))
+        return {key: text for key, text in found.items() if key not in self.seen}
+
+    @functools.cached_property
+    def steady(self) -> bool:
+        """Whether it prints and logs the same each time."""
+        return not wording.difference(self._first, self._again())
+
+
+def _when_compiled(first: _Observed, compiled: _Observed, was: Callable[[], _Observed], chance: _Chance) -> dict[Key, str]:
+    """What the edited program does otherwise compiled than the original in eager mode, and than that compiled."""
+    found = chance.out_of(_differences(first, compiled, compiled=True))
+    own = _differences(first, was(), compiled=True) if found and not was().died else {}
+    still = _differences(was(), compiled, compiled=True) if own else {}
+    return {key: text for key, text in found.items() if key not in own or key in still}
+
+
+def _words_when_compiled(first: _Observed, compiled: _Observed, was: Callable[[], _Observed], chance: _Chance) -> str:
+    """What it prints or logs otherwise compiled, in the same sense."""
+    lost = wording.compiled_difference(first, compiled)
+    if lost and not chance.steady:
+        lost = wording.compiled_difference(first, compiled, numbers=False)
+    if not lost or was().died or not wording.compiled_difference(first, was(), chance.steady):
+        return lost
+    return lost if wording.compiled_difference(was(), compiled, chance.steady) else ""
 
 
 @dataclass(frozen=True)
@@ -90,6 +133,11 @@ class _Observed:
     calls: int
     died: str
     limit: int
+
+    @property
+    def cut(self) -> bool:
+        """Whether it was ended before its own end."""
+        return self.limit == self.calls
 
     def note(self, name: str) -> dict[str, Any] | None:
         path = os.path.join(self.folder, name)
@@ -163,30 +211,6 @@ def _note_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator
         yield from ((name, text) for name, one, other, shown in pairs if (text := difference(one, other, shown)))
 
 
-def _printed_difference(first: _Observed, second: _Observed, numbers: bool = True) -> str:
-    """What the second run printed or logged otherwise; without `numbers`, digits count as alike."""
-    for name, word in (("out", "prints"), ("err", "prints to standard error")):
-        before, after = (_words(run.output(name), numbers) for run in (first, second))
-        if before != after:
-            return f"it {word} something else ({_first_other(before, after)})"
-    logs = [_words("\n".join((run.note("end.pt") or {}).get("its log", [])), numbers) for run in (first, second)]
-    return f"it logs something else ({_first_other(*logs)})" if logs[0] != logs[1] else ""
-
-
-def _words(text: str, numbers: bool) -> list[str]:
-    """Printed lines without what an edit moves: addresses, line numbers, the frames of a traceback."""
-    text = _WHERE.sub("…", _TRACEBACK.sub("", without_addresses(text.replace("\r\n", "\n"))))
-    lines = (text if numbers else re.sub(r"\d+(\.\d+)?(e-?\d+)?", "#", text)).replace("\r", "\n").split("\n")
-    return [line for line in lines if line.strip()]
-
-
-def _first_other(before: list[str], after: list[str]) -> str:
-    missing = [line for line in before if line not in after]
-    added = [line for line in after if line not in before]
-    line = (missing or added or ["in another order"])[0].strip()
-    return f"{'not ' if missing else ''}{line[:60]!r}" if missing or added else line
-
-
 # One run
 
 
@@ -246,7 +270,7 @@ def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
     devices.prepare(asked.device)
     devices.stand_in(lambda message: None)
     observer = observing.Observer(folder, most_calls, cut)
-    _end_in_time(observer, cut, _PATIENCE if most_calls > observing.MOST_CALLS else 1.0)
+    _end_in_time(observer, cut, (_PATIENCE if most_calls > observing.MOST_CALLS else 1.0) * (_COMPILING if asked.backend else 1.0))
     dynamo.patch(torch, "compile", lambda real: observer.compile(real, asked.backend))
     dynamo.skip_folder_of(__package__)
     if not asked.backend:

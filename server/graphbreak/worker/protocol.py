@@ -110,8 +110,8 @@ class Job:
     program's own; with `function` (a qualified name) the file is imported and that is called; with `tests` pytest runs these ids.
     `device` is `auto` (the code's own), `cpu` (as if there were no CUDA) or `cuda` (nothing is run where there is none).
 
-    With `edited`, which is this job with other texts, nothing is traced: both are run in eager mode and compared (`Compared`). Where
-    `backend` is named, the edited one is also run compiled with that. With `names`, nothing of the user's is run: the answer is `Missing`.
+    With `edited`, which is this job with other texts, nothing is traced: both run in eager mode and are compared (`Compared`). Where
+    `backend` is named, the edited one also runs compiled with that. With `names`, nothing of the user's is run: the answer is `Missing`.
 
     With `keep` above 0, a job that took Dynamo that many seconds or more stays after its end (`Ended.kept`), to answer `Focus`.
     """

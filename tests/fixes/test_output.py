@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from graphbreak.core.findings import Diagnostic, Kind, Safety, Severity
+from graphbreak.core.findings import Diagnostic, Fix, Kind, Safety, Severity, StackFrame
 from graphbreak.core.source import SourceFile, Span
+from graphbreak.fixes.gathered_output import gathered_output
 from graphbreak.fixes.guard_bar import guard_bar
 from graphbreak.fixes.guard_output import guard_output
 from graphbreak.fixes.model import FixContext, Fixer
@@ -17,16 +20,23 @@ HEAD = "import torch\n\n\ndef f(x):\n"
 ADDED = "import torch\n\ntorch._dynamo.config.reorderable_logging_functions.add(print)\n\n\ndef f(x):\n"
 
 
-def fixed(fixer: Fixer, text: str, newline: str = "\n") -> str | None:
-    """The text after a fix, without its marks; None where nothing is offered."""
+def offered(fixer: Fixer, text: str, newline: str = "\n", caller: int | None = None) -> tuple[Fix, str] | None:
+    """A fix, and the text after it, without its marks; None where nothing is offered. `caller` is the line that calls the function."""
     text = text.replace("\n", newline)
     source = SourceFile(PATH, text.replace("«", "").replace("»", ""))
     span = Span(source.position(text.index("«")), source.position(text.index("»") - 1))
-    fix = fixer(Diagnostic("1", PATH, span, Severity.WARNING, Kind.BREAK, "GB0059", ""), FixContext({PATH: source}))
-    if fix is None:
+    stack = tuple(StackFrame(PATH, line, "f") for line in (caller, span.start.line) if line is not None)
+    fix = fixer(Diagnostic("1", PATH, span, Severity.WARNING, Kind.BREAK, "GB0059", "", stack=stack), FixContext({PATH: source}))
+    return (fix, source.apply(fix.edits[PATH]).text) if fix is not None else None
+
+
+def fixed(fixer: Fixer, text: str, newline: str = "\n") -> str | None:
+    """The text after a fix; None where nothing is offered."""
+    found = offered(fixer, text, newline)
+    if found is None:
         return None
-    assert fix.safety is (Safety.SAFE if fixer is reorder_output else Safety.CHANGES_BEHAVIOUR)
-    return source.apply(fix.edits[PATH]).text
+    assert found[0].safety is (Safety.SAFE if fixer is reorder_output else Safety.CHANGES_BEHAVIOUR)
+    return found[1]
 
 
 REMOVED = {
@@ -68,6 +78,68 @@ REORDERED = {
     "keyword of the function": ("    «print(1, file=x)»\n", None),
     "own name": ("    print = x\n    «print(1)»\n", None),
 }
+
+
+WAITING = {
+    "a module": ("    «print(x)»\n    return self.act(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "a module, and an attribute": ("    «print(self.bn.running_mean)»\n    return self.bn(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "a module before": ("    y = self.act(x)\n    «print(x)»\n    return y\n", Safety.SAFE),
+    "a module before, in a loop": ("    for i in x:\n        «print(x)»\n        self.act(i)\n", Safety.CHANGES_BEHAVIOUR),
+    "operations": ("    «print(x)»\n    return torch.relu(x) @ F.linear(x.mean(), x)\n", Safety.SAFE),
+    "an operation in place by a keyword": ("    «print(x)»\n    return F.relu(x, inplace=True)\n", Safety.CHANGES_BEHAVIOUR),
+    "an operation into another tensor": ("    y = x * 2\n    «print(y)»\n    torch.add(x, x, out=y)\n", None),
+    "a new value that nobody gets": ("    y = x * 2\n    «print(y)»\n    return self.act(x) + y\n", Safety.SAFE),
+    "a new value in a text": ("    y = x.mean()\n    «print(f'{y:.2f}')»\n    return self.act(x), y\n", Safety.SAFE),
+    "a new value with another name": ("    y = x * 2\n    «print(y)»\n    z = y\n    return self.act(z)\n", Safety.CHANGES_BEHAVIOUR),
+    "a new value, handed over": ("    y = x * 2\n    «print(y)»\n    return self.act(y)\n", Safety.CHANGES_BEHAVIOUR),
+    "a view": ("    y = x.view(-1)\n    «print(y)»\n    return self.act(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "a view on the spot": ("    «print(x.view(-1))»\n    return self.act(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "a view on the spot that changes": ("    «print(x.view(-1))»\n    x += 1\n", None),
+    "a result of an unknown call": ("    «print(part(x))»\n    return self.act(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "a new result": ("    «print(x.mean(), x * 2, x.shape, len(x))»\n    return self.act(x)\n", Safety.SAFE),
+    "only words": ("    «print('here')»\n    return self.act(x)\n", Safety.SAFE),
+    "another output": ("    «print(x)»\n    print('there')\n    return x\n", Safety.SAFE),
+}
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_what_is_shown_later_than_now(name: str) -> None:
+    text, safety = WAITING[name]
+    found = offered(reorder_output, "import torch\nimport torch.nn.functional as F\n\n\ndef f(self, x):\n" + text)
+    assert (found and found[0].safety) == safety
+
+
+def test_what_a_helper_shows_later() -> None:
+    text = "import torch\n\n\ndef helper(x):\n    «print('a')»\n    return x\n\n\ndef f(x):\n    return helper(x)\n"
+    found = offered(reorder_output, text, caller=9)
+    assert found is not None
+    assert found[0].safety is Safety.CHANGES_BEHAVIOUR
+    itself = offered(reorder_output, text.replace("return x\n", "return helper(x) if x else x\n", 1), caller=5)
+    assert itself is not None
+    assert itself[0].safety is Safety.CHANGES_BEHAVIOUR
+
+
+GATHERED = {
+    "the mean": ("    «print(x.mean().item())»\n    return self.act(x)\n", Safety.SAFE),
+    "an element": ("    «print(x[0].item())»\n    return self.act(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "an element that changes": ("    «print(x[0].item())»\n    x += 1\n", None),
+    "an element by a name": ("    first = «x[0].item()»\n    print(first)\n    return self.act(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "the mean by a name": ("    mean = «x.mean().item()»\n    print(mean)\n    return self.act(x)\n", Safety.SAFE),
+}
+
+
+@pytest.mark.parametrize("name", GATHERED)
+def test_numbers_that_are_read_later_than_now(name: str) -> None:
+    text, safety = GATHERED[name]
+    text = "import torch\n\n\ndef f(self, x):\n" + text
+
+    def fixer(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
+        return gathered_output(replace(diagnostic, code="GB0124"), context)
+
+    found = offered(fixer, text)
+    assert (found and found[0].safety) == safety
+    nested = offered(fixer, text + "\n\ndef g(self, x):\n    return f(self, x)\n", caller=9)
+    assert (nested and nested[0].safety) == (safety and Safety.CHANGES_BEHAVIOUR)
 
 
 @pytest.mark.parametrize("name", REMOVED)

@@ -28,9 +28,10 @@ The new function is not compiled itself, and being registered it makes no break.
 alone (`mean = y.mean().item()`) is read there too. What is written, and in which order, stays; the setting holds for the whole process,
 and a log record names the new function as its own.
 
-When it is not safe: a tensor that is handed over as it is (`loss`, not `loss.mean()`) is shown as it is when the graph has ended. In the
-function that is compiled the code shows whether it may change until then, and the fix is not offered if so; in a helper, whose caller
-may change it, the fix says that it changes behaviour.
+When it is not safe: a tensor that is handed over as it is (`loss`, not `loss.mean()`) is shown as it is when the graph has ended. Where
+the function changes something in place the fix is not offered, and where it calls what may, it says that it changes behaviour. So it does
+in a helper, or in a module within the compiled one, of which torch 2.13 writes nothing once it is in the caller's graph; the fix's trial
+sees that.
 """
 
 from __future__ import annotations
@@ -52,15 +53,15 @@ from .model import FixContext
 from .names import identifiers, numbered
 from .operations import COUNTED, REDUCED, operation
 from .output import Output, written_by
-from .regions import compiled_place, is_entry
-from .reorder_output import changes_later, is_writer_of_module
+from .regions import compiled_place
+from .reorder_output import is_writer_of_module
 from .syntax import COMPREHENSIONS, Place, dotted
 from .uses import loads_of
+from .waiting import DESCRIPTIONS, shown_in, waits, writes_itself
 
 _READ = frozenset({"item", "tolist"})
 _NUMBERS = frozenset({"float", "int", "bool"})
 _CODES = frozenset({"GB0124", "GB0033", "GB0109"})
-_DESCRIPTIONS = frozenset({"shape", "dtype", "device", "ndim", "layout"})
 _PLAIN_METHODS = frozenset({"size", "dim", "numel", "format", "join"})
 _PLAIN_CALLS = _NUMBERS | {"len", "str", "repr", "round", "tuple", "list", "min", "max", "abs"}
 _CLOSED = (*COMPREHENSIONS, ast.Lambda, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.Starred)
@@ -69,14 +70,13 @@ _CLOSED = (*COMPREHENSIONS, ast.Lambda, ast.NamedExpr, ast.Await, ast.Yield, ast
 @dataclass(frozen=True)
 class _Hole:
     """What of a call's text the new function is given: offsets in the file, the text of the value, and what stands there instead (with
-    `{}` for the parameter). `fresh` says that nothing else holds the value."""
+    `{}` for the parameter)."""
 
     start: int
     end: int
     passed: str
     wish: str
     text: str = "{}"
-    fresh: bool = False
 
 
 def gathered_output(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
@@ -92,12 +92,14 @@ def gathered_output(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
         return None
     if not holes or not is_writer_of_module(output) or any(keyword.arg == "stacklevel" for keyword in output.call.keywords):
         return None
-    if not all(hole.fresh for hole in holes) and changes_later(place, place.statement):
+    passed = [edits[0].text if hole.passed in kept else hole.passed for hole in holes]
+    safety = waits(place, place.statement, [node for text in passed for node in shown_in(parse_expression(text).body)])
+    if safety is None:
         return None
-    safe = all(hole.fresh for hole in holes) or is_entry(place.functions[-1], diagnostic)
+    safety = safety if writes_itself(place, diagnostic) else Safety.CHANGES_BEHAVIOUR
     title = f"Write the {output.noun} after the graph, its numbers read there (reorderable_logging_functions, for the whole process)"
     edits = (*torch[1], *edits, *_through_helper(output, holes, torch[0]))
-    return finished(title, place.source, edits, Safety.SAFE if safe else Safety.CHANGES_BEHAVIOUR)
+    return finished(title, place.source, edits, safety)
 
 
 def _output(place: Place, diagnostic: Diagnostic) -> tuple[Output, Mapping[str, str], tuple[Edit, ...]]:
@@ -167,7 +169,7 @@ def _holes_of(place: Place, kept: Mapping[str, str], source: SourceFile, base: i
         place_of = node_span(source, whole)
         name = dotted(whole).rpartition(".")[2]
         offsets = base + source.offset(place_of.start), base + source.offset(place_of.end)
-        yield _Hole(*offsets, source.slice(place_of), name or "value", kept.get(name, "{}"), _is_reduction(whole) or name in kept)
+        yield _Hole(*offsets, source.slice(place_of), name or "value", kept.get(name, "{}"))
         return
     if isinstance(node, ast.Call) and not _is_plain(node):
         raise Unmovable
@@ -188,7 +190,7 @@ def _handed_over(place: Place, node: ast.AST) -> ast.expr | None:
     name = dotted(node)
     if not name or not is_local(place, name.split(".")[0]) or not isinstance(node, ast.expr):
         return None
-    return None if isinstance(node, ast.Attribute) and node.attr in _DESCRIPTIONS else node
+    return None if isinstance(node, ast.Attribute) and node.attr in DESCRIPTIONS else node
 
 
 def _is_plain(call: ast.Call) -> bool:

@@ -32,8 +32,11 @@ The setting holds for the whole process. Dynamo takes tensors, constants and for
 keywords; so a shape is passed as text, and what is written with keywords, by a logger or as another warning than the plain one
 goes through a small function of the module. A log record names that function as its own.
 
-When it is not safe, and so not offered: an argument may change in place before the graph has ended (it would be shown as
-it is then); keywords or the logger come from the function itself.
+When it is not safe: a tensor that is shown itself (`x`, not `x.mean()`) may change in place before the graph has ended, and would be
+shown as it is then. Where the function changes something in place the fix is not offered, and where it calls what may, such as a module
+(`self.norm(x)`), the fix says that it changes behaviour. So it does in a helper, or in a module within the compiled one: Dynamo takes it
+into the caller's graph, and torch 2.13 then writes nothing at all, which the fix's trial sees. It is not offered either where keywords
+or the logger come from the function itself.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ from __future__ import annotations
 import ast
 from itertools import takewhile
 
-from ..core.findings import Diagnostic, Fix
+from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit, Position, Span
 from .edits import block_start, definition_above, finished, imports_end, indent_unit, line_below, torch_name
@@ -49,23 +52,25 @@ from .imports import is_local
 from .model import FixContext
 from .names import fresh, is_rebound, module_binders, numbered
 from .output import Output, output_at
-from .syntax import Place, dotted, last_line
+from .syntax import dotted, last_line
+from .waiting import shown_in, waits, writes_itself
 
 _DIRECT = frozenset({"print", "warnings.warn"})
-_DESCRIPTIONS = frozenset({"shape", "dtype", "device", "ndim", "layout"})
 
 
 def reorder_output(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     """Register the function that writes, or a helper that calls it."""
     output = output_at(diagnostic, context)
     torch = torch_name(output.place.source, block_start(output.place.source, output.place.top)) if output is not None else None
-    if output is None or torch is None or not _can_wait(output):
+    safety = _can_wait(output) if output is not None else None
+    if output is None or torch is None or safety is None:
         return None
     edits = _registered(output, torch[0]) if _is_direct(output) else _through_helper(output, torch[0])
     if edits is None:
         return None
     title = f"Write the {output.noun} after the graph (reorderable_logging_functions, for the whole process)"
-    return finished(title, output.place.source, (*torch[1], *edits))
+    safety = safety if writes_itself(output.place, diagnostic) else Safety.CHANGES_BEHAVIOUR
+    return finished(title, output.place.source, (*torch[1], *edits), safety)
 
 
 def _is_direct(output: Output) -> bool:
@@ -153,38 +158,10 @@ def _as_text(output: Output, argument: ast.expr) -> list[Edit]:
     return [Edit(Span(span.start, span.start), 'f"{'), Edit(Span(span.end, span.end), '}"')]
 
 
-def _can_wait(output: Output) -> bool:
-    """Whether what is shown later is what would be shown now: no value among the arguments may change in place until then."""
+def _can_wait(output: Output) -> Safety | None:
+    """How safe it is to show later what is to be shown now."""
     if any(isinstance(arg, ast.Starred) for arg in output.call.args) or any(
         isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)) for node in ast.walk(output.call)
     ):
-        return False
-    return not any(_shown(arg) for arg in output.call.args) or not changes_later(output.place, output.statement)
-
-
-def changes_later(place: Place, statement: ast.stmt) -> bool:
-    """Whether the function may change a value in place after one of its statements, which comes again in a loop."""
-    later = [node for node in ast.walk(place.functions[-1]) if place.in_loop or getattr(node, "lineno", 0) >= statement.lineno]
-    return any(_mutates(node) for node in later)
-
-
-def _shown(node: ast.AST) -> list[ast.AST]:
-    """The names, elements and attributes in an argument whose own value is shown: no descriptions, and no results of calls."""
-    if isinstance(node, (ast.Constant, ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare)):
-        return []
-    if isinstance(node, ast.Attribute):
-        return [] if node.attr in _DESCRIPTIONS else [node]
-    if isinstance(node, ast.Subscript):
-        return _shown(node.value)
-    if isinstance(node, ast.Name):
-        return [node]
-    return [found for child in ast.iter_child_nodes(node) for found in _shown(child)]
-
-
-def _mutates(node: ast.AST) -> bool:
-    if isinstance(node, ast.AugAssign):
-        return True
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.ctx, ast.Store)
-    method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-    return method.endswith("_") and not method.endswith("__")
+        return None
+    return waits(output.place, output.statement, [node for arg in output.call.args for node in shown_in(arg)])

@@ -83,6 +83,9 @@ REORDERED = {
 WAITING = {
     "a module": ("    «print(x)»\n    return self.act(x)\n", Safety.CHANGES_BEHAVIOUR),
     "a module, and an attribute": ("    «print(self.bn.running_mean)»\n    return self.bn(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "a module with an operation's name": ("    «print(x)»\n    return self.norm(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "one of another module": ("    «print(x)»\n    return self.part.relu(x)\n", Safety.CHANGES_BEHAVIOUR),
+    "an operation with a module's name": ("    «print(x)»\n    return x.norm(2) + self.scale.tanh()\n", Safety.SAFE),
     "a module before": ("    y = self.act(x)\n    «print(x)»\n    return y\n", Safety.SAFE),
     "a module before, in a loop": ("    for i in x:\n        «print(x)»\n        self.act(i)\n", Safety.CHANGES_BEHAVIOUR),
     "operations": ("    «print(x)»\n    return torch.relu(x) @ F.linear(x.mean(), x)\n", Safety.SAFE),

@@ -33,6 +33,26 @@ _PLAIN = frozenset(
 )
 """Calls that give a number or a text."""
 
+_MODULES = (
+    (STEADY | BOUNDED | HEAVY) - {"abs", "neg", "clone", "matmul", "mm", "bmm", "baddbmm", "addmm"}
+    | {
+        "norm",
+        "softmax",
+        "log_softmax",
+        "layer_norm",
+        "leaky_relu",
+        "normalize",
+        "flatten",
+        "softplus",
+        "hardtanh",
+        "softmin",
+        "glu",
+        "relu6",
+    }
+    | {"hardswish", "hardsigmoid", "mish"}
+)
+"""Operations that modules are named after."""
+
 
 def writes_itself(place: Place, diagnostic: Diagnostic) -> bool:
     """Whether the statement stands in the function that Dynamo compiles here, and not in one that it takes into another's graph: what
@@ -95,8 +115,20 @@ def _mutates(node: ast.AST) -> bool:
 def _is_harmless(call: ast.Call) -> bool:
     """Whether a call is known to change nothing in place."""
     found = operation(call)
+    if found is not None and _may_be_module(call):
+        return False
     heavy = found is not None and found[0] in HEAVY and not any(keyword.arg in (None, "out") for keyword in call.keywords)
     return heavy or is_cheap_call(call) or is_grad_mode(call)
+
+
+def _may_be_module(call: ast.Call) -> bool:
+    """Whether what looks like an operation may be the call of a module that is named after one: `self.norm(x)`, `block.relu(x)`."""
+    operands = (operation(call) or ("", ()))[1]
+    if not isinstance(call.func, ast.Attribute) or not operands or operands[0] is not call.func.value:
+        return False
+    name = dotted(call.func.value)
+    passed = [arg for arg in call.args if not isinstance(arg, (ast.Constant, ast.UnaryOp))]
+    return name in ("self", "cls") or (bool(name) and bool(passed) and call.func.attr in _MODULES)
 
 
 def _of_output(place: Place, function: Function) -> set[int]:

@@ -52,7 +52,8 @@ def compiled_difference(first: Run, second: Run, numbers: bool = True) -> str:
 
 
 def _logged(run: Run, numbers: bool) -> list[str]:
-    return _words("\n".join((run.note("end.pt") or {}).get("its log", [])), numbers)
+    """Records and warnings, each as one text, however many lines it has."""
+    return ["\n".join(_words(text, numbers)) for text in (run.note("end.pt") or {}).get("its log", []) if text.strip()]
 
 
 def _words(text: str, numbers: bool) -> list[str]:
@@ -87,7 +88,7 @@ def _alike(one: str, other: str) -> bool:
 def _first_other(before: list[str], after: list[str]) -> str:
     missing = [line for line in before if line not in after]
     added = [line for line in after if line not in before]
-    line = (missing or added or ["in another order"])[0].strip()
+    line = (missing or added or ["in another order"])[0].strip().partition("\n")[0]
     if missing or added:
         return f"{'not ' if missing else ''}{line[:60]!r}"
     return line if len(before) == len(after) else "not as often" if len(before) > len(after) else "more often"

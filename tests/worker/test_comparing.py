@@ -277,10 +277,91 @@ def test_nothing_is_left(harness: Harness, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_an_object_that_cannot_be_looked_at_costs_only_its_own_comparison(harness: Harness, tmp_path: Path) -> None:
+UNSEEN = {
+    "what it returns of type RuntimeError": "y, Odd(a=1)",
+    "what it returns[1] of type generator": "y, (z for z in y)",
+    "what it returns[1] of type list_iterator": "y, iter([y])",
+    "what it returns[1]['a'][0][0][0][0][0][0] of type list": "y, {'a': [[[[[[[y]]]]]]]}",
+    "the end of what it returns[1]": "y, list(range(30_000))",
+}
+
+
+@pytest.mark.parametrize("reason", UNSEEN)
+def test_what_cannot_be_looked_into_is_not_said_to_be_alike(harness: Harness, tmp_path: Path, reason: str) -> None:
     odd = "class Odd(dict):\n    def items(self):\n        raise RuntimeError('not for you')\n\n"
-    before, after = odd + program(result="y, Odd(a=1)"), odd + program("z = y", "z, Odd(a=1)")
-    assert compared(harness, tmp_path, before, after) == Compared(True, True, 1)
+    answer = compared(harness, tmp_path, odd + program(result=UNSEEN[reason]), odd + program("z = y", UNSEEN[reason]))
+    assert answer == Compared(None, True, 1, f"{reason} in call 1 of `Net.forward` cannot be looked into")
+
+
+HELD = {
+    "a deque": "collections.deque([{}])",
+    "values of a dictionary": "{{'a': {}}}.values()",
+    "items of a dictionary": "{{'a': {}}}.items()",
+    "a set": "{{{}}}",
+    "slots": "Slotted({})",
+    "an object that can be called": "Called({})",
+    "a partial function": "functools.partial(max, {})",
+    "a method of an object": "Called({}).__call__",
+    "a closure": "(lambda value: lambda: value)({})",
+    "a module": "Holder({})",
+    "an exception": "ValueError({})",
+    "the end of a long text": "'a' * 20000 + str({}.tolist())",
+    "a tensor of a class of its own": "{}.as_subclass(Own)",
+}
+CLASSES = """\
+import functools, torch
+class Base:
+    __slots__ = ("value",)
+class Slotted(Base):
+    __slots__ = ("__hidden",)
+    def __init__(self, value):
+        self.value = self.__hidden = value
+class Called:
+    def __init__(self, value):
+        self.value = value
+    def __call__(self):
+        return self.value
+class Holder(torch.nn.Module):
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+class Own(torch.Tensor):
+    pass
+"""
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_values_inside_of_others(harness: Harness, tmp_path: Path, name: str) -> None:
+    text = CLASSES + program(result="[" + HELD[name] + "]")
+    before, same, other = (text.replace("{}", f"({value})").replace("({y})", "{(y)}") for value in ("y", "y * 1", "y + 1"))
+    before, same, other = (one.replace("{{", "{").replace("}}", "}") for one in (before, same, other))
+    assert compared(harness, tmp_path, before, same) == Compared(True, True, 1)
+    answer = compared(harness, tmp_path, before, other)
+    assert answer.values is False
+    assert answer.reason.startswith("what it returns[0]")
+
+
+def test_an_object_that_the_module_holds(harness: Harness, tmp_path: Path) -> None:
+    settings = "import types\nclass Settings:\n    steps = 0\nsettings = Settings()\n"
+    held = program("self.settings.steps += 1").replace("self.calls = 0", "self.settings = settings")
+    lost = held.replace("steps += 1", "steps += 2")
+    answer = compared(harness, tmp_path, settings + held, settings + lost)
+    assert answer.reason.startswith("its object[settings][steps] is 2 and was 1")
+    apart = held.replace("self.settings = settings", "pass").replace("self.settings.steps", "settings.steps")
+    answer = compared(harness, tmp_path, settings + apart, settings + apart.replace("steps += 1", "steps += 2"))
+    assert answer.reason.startswith("`settings`[steps] is 2 and was 1")
+
+
+def test_what_is_logged_before_a_program_is_ended_is_compared(harness: Harness, tmp_path: Path) -> None:
+    before = program("warnings.warn(str(self.calls)); print(self.calls)", calls=10**9)
+    assert compared(harness, tmp_path, before, before + "# changed\n") == Compared(True, True, 64)
+    answer = compared(harness, tmp_path, before, before.replace("warnings.warn(str(self.calls))", "pass"))
+    assert (answer.printed, answer.reason) == (False, "it logs something else (not 'UserWarning: 0')")
+
+
+def test_what_is_written_after_the_last_call_of_a_program_that_waits_is_left_out(harness: Harness, tmp_path: Path) -> None:
+    waiting = program(calls=2, last="print('waiting'); warnings.warn('waiting'); time.sleep(1000)")
+    assert compared(harness, tmp_path, waiting, waiting + "# changed\n") == Compared(True, True, 2)
 
 
 def test_which_names_a_torch_has(harness: Harness, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -16,8 +15,8 @@ class Run:
     err: str = ""
     log: tuple[str, ...] = ()
 
-    def note(self, name: str) -> dict[str, Any] | None:
-        return {"its log": list(self.log)}
+    def logged(self) -> list[str]:
+        return list(self.log)
 
     def output(self, name: str) -> str:
         return self.out if name == "out" else self.err

@@ -9,6 +9,7 @@ not do.
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shutil
 import signal
@@ -23,7 +24,7 @@ from typing import Any, NoReturn
 import torch
 
 from . import devices, dynamo, job, observing, protocol, stacks, user_module, wording
-from .likeness import difference
+from .likeness import difference, unseen
 from .protocol import Compared, Ended, Job, Message
 from .recorder import Recorder
 from .snapshots import without_addresses
@@ -77,6 +78,9 @@ def _compared(asked: Job, edited: Job, folder: str) -> Compared:
         return Compared(None, not printed, first.calls, "the program gives other values in each run")
     if not difference and not first.calls:
         return Compared(None, not printed, 0, "no call was made that could be compared")
+    hidden = "" if difference else _unseen(first)
+    if hidden:
+        return Compared(None, not printed, first.calls, f"{hidden} cannot be looked into")
     return Compared(not difference, not printed, first.calls, difference or printed)
 
 
@@ -143,6 +147,13 @@ class _Observed:
         path = os.path.join(self.folder, name)
         return torch.load(path, weights_only=True) if os.path.exists(path) else None
 
+    def logged(self) -> list[str]:
+        path = os.path.join(self.folder, "log")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="ascii") as file:
+            return [str(text) for text in json.load(file)]
+
     def output(self, name: str) -> str:
         try:
             with open(os.path.join(self.folder, name), "rb") as file:
@@ -174,6 +185,17 @@ def _differences(first: _Observed, second: _Observed, compiled: bool = False) ->
     return found
 
 
+def _unseen(run: _Observed) -> str:
+    """What marked functions returned or were given that nothing is known of, and so may differ."""
+    for number in range(run.calls):
+        note = run.note(f"{number:05d}.pt") or {}
+        for key in ("what it returns", "its arguments", "its gradients"):
+            found = unseen(note[key], key) if key in note else ""
+            if found:
+                return f"{found} in call {number + 1} of `{note['name']}`"
+    return ""
+
+
 def _leave_out_lone_leaves(before: dict[str, Any], after: dict[str, Any]) -> None:
     """Drop the gradients that only the first run has of tensors that are no parameters: made to need one in eager mode only."""
     one, other = before.get("its gradients"), after.get("its gradients")
@@ -186,7 +208,7 @@ def _leave_out_lone_leaves(before: dict[str, Any], after: dict[str, Any]) -> Non
 def _take_part_for_whole(before: dict[str, Any], after: dict[str, Any]) -> None:
     """Where the edit compiles `_f` in place of `f`, which calls it: let the call count as one of `f`, whatever it is given beside."""
     head, dot, last = before["name"].rpartition(".")
-    if after["name"] != f"{head}{dot}_{last}" or "its arguments" not in before or "its arguments" not in after:
+    if after["name"] != f"{head}{dot}_{last}" or before["its arguments"][0] != "parts" or after["its arguments"][0] != "parts":
         return
     passed = iter(_each(after["its arguments"]))
     if all(any(not difference(one, other, "") for other in passed) for one in _each(before["its arguments"])):
@@ -207,7 +229,7 @@ def _note_differences(before: dict[str, Any], after: dict[str, Any]) -> Iterator
         if key == "its variables":
             pairs = [(name, value[name], after[key][name], f"`{name}`") for name in value if name in after[key]]
         else:
-            pairs = [(key, value, after[key], key)] if key in after and isinstance(value, list) and key != "its log" else []
+            pairs = [(key, value, after[key], key)] if key in after and isinstance(value, list) else []
         yield from ((name, text) for name, one, other, shown in pairs if (text := difference(one, other, shown)))
 
 
@@ -263,8 +285,7 @@ def observe(asked: Job, folder: str, most_calls: int) -> NoReturn:
         os._exit(0)
 
     def cut(*_: object) -> None:
-        with open(os.path.join(folder, "cut"), "w"):
-            pass
+        observer.cut()
         leave()
 
     devices.prepare(asked.device)

@@ -33,6 +33,18 @@ def difference(before: Plain, after: Plain, name: str) -> str:
     return _parts(before, after, name) if before[0] == "parts" else ""
 
 
+def unseen(value: Plain, name: str) -> str:
+    """What of a value called `name` could not be looked at, so that another may be like it only as far as is known; empty where all was."""
+    if value[0] == "opaque":
+        return f"{name} of type {value[1]}"
+    if value[0] in ("tensor", "array"):
+        return name if value[-1] is None and value[3] != "meta" else ""
+    if value[0] != "parts":
+        return ""
+    parts = (unseen(part, f"{name}[{key}]") for key, part in value[3])
+    return next((found for found in parts if found), "") or (f"the end of {name}" if value[4:] == ["opaque"] else "")
+
+
 def _parts(before: Plain, after: Plain, name: str) -> str:
     if before[2] != after[2]:
         return f"{name} has {after[2]} parts and had {before[2]}"

@@ -9,6 +9,7 @@ import functools
 import hashlib
 import importlib
 import inspect
+import json
 import logging
 import os
 import random
@@ -25,7 +26,7 @@ from . import dynamo, stacks
 from .marks import Marks, qualified_name, user_function
 from .protocol import Place
 from .recorder import Recorder
-from .snapshots import Plain, snapshot, without_addresses
+from .snapshots import Plain, is_data, is_plain_object, snapshot, without_addresses
 
 MOST_CALLS = 64
 PLAIN_LEAF = "a tensor"
@@ -49,6 +50,8 @@ class Observer:
         self.last = 0.0
         """When the last call was noted, by the monotonic clock."""
         self.logged: list[str] = []
+        self._written, self._said = (0, 0), 0
+        """How much was printed and logged when the last call was noted."""
 
     def compile(self, real: Callable[..., Any], backend: str) -> Callable[..., Any]:
         """`torch.compile` whose results note their calls. Without a backend they run as they are; with one, breaks are never errors."""
@@ -107,33 +110,52 @@ class Observer:
         if self.calls >= self._most_calls:
             return
         note: dict[str, Any] = {"name": name, "raised": raised}
-        try:
-            with torch.no_grad():
-                note["what it returns"] = snapshot(result)
-                note["its arguments"] = snapshot([list(args), kwargs])
-                note["its object"] = _state(_owner(target, args))
-            if self.calls < _WITH_GRADIENTS:
-                note["its gradients"] = _gradients([result], [args, kwargs])
-        except Exception as error:  # this runs inside the program's own call, and must not be what makes it fail
-            note["its notes"] = ["value", "str", type(error).__name__]
+        owner = _owner(target, args)
+        parts: dict[str, Callable[[], Plain]] = {
+            "what it returns": lambda: snapshot(result),
+            "its arguments": lambda: snapshot([list(args), kwargs], left_out={id(owner)}),
+            "its object": lambda: _state(owner),
+        }
+        if self.calls < _WITH_GRADIENTS:
+            parts["its gradients"] = lambda: _gradients([result], [args, kwargs])
+        for key, look in parts.items():
+            try:
+                with torch.set_grad_enabled(key == "its gradients" and torch.is_grad_enabled()):
+                    note[key] = look()
+            except Exception as error:  # this runs inside the program's own call, and must not be what makes it fail
+                note[key] = ["opaque", type(error).__name__]
         self._save(f"{self.calls:05d}.pt", note)
         self.calls += 1
         self.last = time.monotonic()
-        if self.calls >= self._most_calls:
+        self._written = _flushed()
+        self._said = len(self.logged)
+        if self.calls >= self._most_calls or self._bytes > _MOST_BYTES:
             self._enough()
 
     def end(self, module: types.ModuleType | None, raised: str) -> None:
         """The program is over: note what it leaves behind."""
         note: dict[str, Any] = {"name": "", "raised": raised, "the random state it leaves": _random_state()}
         if module is not None:
-            held = {key: value for key, value in vars(module).items() if not key.startswith("__") and _is_data(value)}
-            note["its variables"] = {key: snapshot(value) for key, value in held.items()}
-        note["its log"] = self.logged
+            held = {key: value for key, value in vars(module).items() if not key.startswith("__")}
+            note["its variables"] = {key: _variable(value) for key, value in held.items() if _is_variable(value)}
         self._save("end.pt", note)
+        self._save_log()
+
+    def cut(self) -> None:
+        """The program is ended before its own end: leave out what it wrote since the last call that was noted, where the next is ended."""
+        for name, size, now in zip(("out", "err"), self._written, _flushed()):
+            if now > size:
+                os.truncate(os.path.join(self._folder, name), size)
+        del self.logged[self._said :]
+        self._save_log()
+        with open(os.path.join(self._folder, "cut"), "w"):
+            pass
+
+    def _save_log(self) -> None:
+        with open(os.path.join(self._folder, "log"), "w", encoding="ascii") as file:
+            json.dump(self.logged, file)
 
     def _save(self, name: str, note: dict[str, Any]) -> None:
-        if self._bytes > _MOST_BYTES:
-            note = {"name": note["name"], "raised": note["raised"], "skipped": True}
         path = os.path.join(self._folder, name)
         torch.save(note, path)
         self._bytes += os.path.getsize(path)
@@ -194,23 +216,34 @@ def _owner(target: Any, args: tuple[Any, ...]) -> Any:
 
 
 def _state(owner: Any) -> Plain:
-    """What an object holds: its buffers and plain attributes, those of its modules too."""
-    if owner is None:
-        return ["object", "none"]
-    if not isinstance(owner, torch.nn.Module):
-        return snapshot(owner)
-    parts: list[list[Any]] = []
-    for prefix, module in list(owner.named_modules())[:2000]:
-        held = {**module._buffers, **{key: value for key, value in vars(module).items() if not key.startswith("_") and _is_data(value)}}
-        parts += [[f"{prefix}.{key}".lstrip("."), snapshot(value)] for key, value in held.items()]
-    return ["parts", type(owner).__qualname__, len(parts), parts]
+    """What an object holds, as far as limits go."""
+    return ["object", "none"] if owner is None else snapshot(owner, whole=False)
 
 
-def _is_data(value: Any) -> bool:
-    """Whether a variable holds data, and not code or a whole model."""
-    return isinstance(value, (torch.Tensor, bool, int, float, complex, str, list, tuple, dict, set, type(None))) or (
-        type(value).__module__ == "numpy" and hasattr(value, "ndim")
-    )
+def _is_variable(value: Any) -> bool:
+    """Whether a variable of a module holds what the program computes with."""
+    return is_data(value) or is_plain_object(value) or isinstance(value, torch.nn.Module)
+
+
+def _variable(value: Any) -> Plain:
+    """What it holds, a compiled module like the same that is not compiled."""
+    try:
+        return snapshot(getattr(value, "_orig_mod", value) if isinstance(value, torch.nn.Module) else value, whole=False)
+    except Exception as error:
+        return ["object", type(error).__name__]
+
+
+def _flushed() -> tuple[int, int]:
+    """How much has been written to standard output and standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            continue
+    try:
+        return os.fstat(1).st_size, os.fstat(2).st_size
+    except OSError:  # the program closed them
+        return sys.maxsize, sys.maxsize
 
 
 def _gradients(results: list[Any], inputs: list[Any]) -> Plain:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Protocol
+from typing import Protocol
 
 from .snapshots import without_addresses
 
@@ -20,8 +20,8 @@ _STREAMS = (("out", "prints"), ("err", "prints to standard error"))
 class Run(Protocol):
     """The notes of one run."""
 
-    def note(self, name: str) -> dict[str, Any] | None:
-        """One of them, where it was made."""
+    def logged(self) -> list[str]:
+        """What it logged and warned of."""
 
     def output(self, name: str) -> str:
         """What was written to `out` or `err`."""
@@ -53,7 +53,7 @@ def compiled_difference(first: Run, second: Run, numbers: bool = True) -> str:
 
 def _logged(run: Run, numbers: bool) -> list[str]:
     """Records and warnings, each as one text, however many lines it has."""
-    return ["\n".join(_words(text, numbers)) for text in (run.note("end.pt") or {}).get("its log", []) if text.strip()]
+    return ["\n".join(_words(text, numbers)) for text in run.logged() if text.strip()]
 
 
 def _words(text: str, numbers: bool) -> list[str]:

@@ -34,7 +34,7 @@ from graphbreak.core.findings import Kind, Report, Safety  # noqa: E402
 from graphbreak.core.fixall import Choice, State, changed_texts  # noqa: E402
 from graphbreak.core.judging import causes, lost_function, lost_operations  # noqa: E402
 from graphbreak.core.requests import AnalysisRequest, Settings  # noqa: E402
-from graphbreak.core.trials import can_be_tried, compare_runs  # noqa: E402
+from graphbreak.core.trials import DYNAMO_ALONE, can_be_tried, compare_runs  # noqa: E402
 from graphbreak.tracer.engine import Engine  # noqa: E402
 from graphbreak.tracer.files import read_source  # noqa: E402
 
@@ -123,7 +123,7 @@ async def _same(engine: Engine, request: AnalysisRequest, report: Report, last: 
     """Whether the values are those of the original; nothing was changed: they are."""
     if not last.applied:
         return True
-    return (await compare_runs(report.jobs, last.report.jobs, False, lambda job: engine.compare(request, job))).values
+    return (await compare_runs(report.jobs, last.report.jobs, DYNAMO_ALONE, lambda job: engine.compare(request, job))).values
 
 
 def _refusals(report: Report) -> Iterator[str]:

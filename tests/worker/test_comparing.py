@@ -263,6 +263,13 @@ def test_values_that_only_compiled_code_changes(harness: Harness, tmp_path: Path
     assert compared(harness, tmp_path, changed, changed + "# changed\n", backend="eager") == Compared(True, True, 1)
 
 
+def test_what_only_compiled_code_leaves_otherwise_is_for_safe_fixes(harness: Harness, tmp_path: Path) -> None:
+    counting = program("self.calls += 1")
+    eager_only = counting.replace("self.calls += 1", "self.calls += 0 if torch.compiler.is_compiling() else 1")
+    answer = compared(harness, tmp_path, counting, eager_only, backend="eager")
+    assert answer == Compared(True, False, 1, "compiled, its object[calls] is 0 and was 1 in call 1 of `Net.forward`")
+
+
 def test_a_gradient_that_is_asked_for_in_eager_mode_only(harness: Harness, tmp_path: Path) -> None:
     before = program("z = y.detach(); z.requires_grad = True", "y + z.sin()")
     after = before.replace("; z.requires", "\n        if not torch.compiler.is_compiling(): z.requires")

@@ -70,8 +70,9 @@ def _compared(asked: Job, edited: Job, folder: str) -> Compared:
             lambda: _observed(replace(original, backend=asked.backend), os.path.join(folder, "compiled before"), first.limit)
         )
         how = "compiled" if asked.backend == _DYNAMO_ALONE else f"compiled with {asked.backend}"
-        found = {key: f"{how}, {text}" for key, text in _when_compiled(first, compiled, was, chance).items()}
-        lost = "" if found or printed else _words_when_compiled(first, compiled, was, chance)
+        other = _when_compiled(first, compiled, was, chance)
+        found = {key: f"{how}, {text}" for key, text in other.items() if key[0] != "end.pt" and key[1] != "its object"}
+        lost = "" if found or printed else next(iter(other.values()), "") or _words_when_compiled(first, compiled, was, chance)
         printed = f"{how}, {lost}" if lost else printed
     difference = next(iter(found.values()), "")
     if not difference and any(note != "end.pt" for note, _ in chance.seen):

@@ -281,8 +281,8 @@ class Failure:
 @dataclass(frozen=True)
 class Compared:
     """What became of a program by an edit. `values` says whether all that its marked functions returned, wrote and left behind is the
-    same, None where that cannot be said; `printed` the same of what it printed and logged. `calls` is how many calls were compared,
-    `reason` the first difference, or why there is no answer.
+    same, None where that cannot be said; `printed` the same of its output, and of what it leaves compiled. `calls` is how many calls were
+    compared, `reason` the first difference, or why there is no answer.
     """
 
     values: typing.Optional[bool]

@@ -123,6 +123,22 @@ def test_what_changes_behaviour_is_applied_when_asked_for_and_where_no_other_pro
     assert "torch.where(x.sum() > 0, x + 1, torch.sqrt(x - 1))" in Path("helper.py").read_text()
 
 
+def test_output_that_another_program_would_lose_is_not_put_off(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first program compiles the function itself, the second takes it into the graph of its own, where nothing put off is written."""
+    Path("helper.py").write_text("import torch\n\n\ndef half(x):\n    y = x / 2\n    print('half')\n    return y + 1\n")
+    Path("one.py").write_text("import torch\nfrom helper import half\n\ntorch.compile(half)(torch.ones(4))\n")
+    status, text = check(capsys, "one.py", "--diff", "--format", "json")
+    assert status == 0
+    assert [fixed["safety"] for fixed in json.loads(text)["fixed"]] == ["safe"]
+    two = "import torch\nfrom helper import half\n\n\n@torch.compile\ndef f(x):\n    return half(x * 2)\n\n\nf(torch.ones(4))\n"
+    Path("two.py").write_text(two)
+    status, text = check(capsys, "one.py", "two.py", "--diff", "--format", "json")
+    assert status == 1
+    assert json.loads(text)["fixed"] == []
+    (problem,) = json.loads(text)["problems"]
+    assert problem.startswith("Fixes of helper.py were left out, since two.py uses it too: compiled, it prints something else (not 'half')")
+
+
 def test_a_file_that_was_changed_meanwhile_is_not_written(here: Path) -> None:
     Path("model.py").write_text(BRANCH)
     old = read_source(str(here / "model.py"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..core.differences import edits_between, lines_of
-from ..core.findings import Report
+from ..core.findings import Report, Safety
 from ..core.fixall import Applied, Choice, changed_texts
 from ..core.requests import AnalysisRequest
 from ..core.source import SourceFile
@@ -59,7 +60,7 @@ class _Fixing:
         changes = changed_texts(work.original, state)
         if not changes:
             return
-        others = await self._others(index, changes)
+        others = await self._others(index, changes, all(applied.fix.safety is Safety.SAFE for applied in state.applied))
         if others is None:
             self._files[index] = (request, report)
             return
@@ -69,8 +70,8 @@ class _Fixing:
             self._texts[path] = (self._texts.get(path, (old, new))[0], new)
         self._applied += state.applied
 
-    async def _others(self, index: int, changes: Mapping[str, tuple[SourceFile, SourceFile]]) -> dict[int, Analysed] | None:
-        """The other files that a change concerns, analysed with it; None if one is worse for it."""
+    async def _others(self, index: int, changes: Mapping[str, tuple[SourceFile, SourceFile]], quiet: bool) -> dict[int, Analysed] | None:
+        """The other files that a change concerns, analysed with it; None if one is worse for it. `quiet` is as in `harm`."""
         found: dict[int, Analysed] = {}
         for number, (request, report) in enumerate(self._files):
             if number == index or not any(path in report.sources for path in changes):
@@ -80,7 +81,8 @@ class _Fixing:
             after_request = replace(request, source=own, overlay={**request.overlay, **texts})
             after = await self._engine.analyse(after_request, lambda sentence: None)
             edits = {path: edits_between(old, new) for path, (old, new) in changes.items()}
-            if problem := await harm(report, after, edits, lambda job, asked=request: self._engine.compare(asked, job)):  # type: ignore[misc]
+            compare = functools.partial(self._engine.compare, request)
+            if problem := await harm(report, after, edits, quiet, compare):
                 names = ", ".join(shown_path(path) for path in changes if path != self._files[index][0].source.path)
                 self._problems.append(f"Fixes of {names} were left out, since {shown_path(request.source.path)} uses it too: {problem}.")
                 return None

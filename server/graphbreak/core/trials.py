@@ -186,14 +186,17 @@ async def compare_runs(before: Sequence[Job], after: Sequence[Job], backend: str
     )
 
 
-async def harm(before: Report, after: Report, edits: Edits, compare: Compare) -> str:
-    """What is worse in a file after edits that were made for the sake of another one, in words; empty where nothing is."""
+async def harm(before: Report, after: Report, edits: Edits, quiet: bool, compare: Compare) -> str:
+    """What is worse in a file after edits that were made for the sake of another one, in words; empty where nothing is. `quiet` says that
+    they are safe, so that what is printed and logged has to stay as well."""
     change = changed(before, after, edits)
     worse = lost_function(before, after) or _more_problems(before, after)
     if worse or change.made or len(causes(after)) > len(causes(before)):
         return worse or "it makes other breaks"
-    compared = await compare_runs(before.jobs, after.jobs, "", compare)
-    return f"the outputs differ: {compared.reason}" if compared.values is False else ""
+    compared = await compare_runs(before.jobs, after.jobs, DYNAMO_ALONE, compare)
+    if compared.values is False:
+        return f"the outputs differ: {compared.reason}"
+    return compared.reason if quiet and compared.printed is False else ""
 
 
 def _problem(before: Report, after: Report, diagnostic: Diagnostic, fix: Fix, change: Change) -> str:

@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from graphbreak.core.project import no_project
 from graphbreak.core.requests import AnalysisRequest, Settings
 from graphbreak.core.source import SourceFile
 from graphbreak.tracer.engine import _Tracer
+from graphbreak.worker import observing
 from graphbreak.worker.protocol import Compared, ExampleCall, Job
 from harness import INTERPRETER, Harness
 from versions import at_home
@@ -369,6 +371,17 @@ def test_what_is_logged_before_a_program_is_ended_is_compared(harness: Harness, 
 def test_what_is_written_after_the_last_call_of_a_program_that_waits_is_left_out(harness: Harness, tmp_path: Path) -> None:
     waiting = program(calls=2, last="print('waiting'); warnings.warn('waiting'); time.sleep(1000)")
     assert compared(harness, tmp_path, waiting, waiting + "# changed\n") == Compared(True, True, 2)
+
+
+def test_a_run_with_more_to_note_than_there_is_room_for_ends_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observing, "_MOST_BYTES", 15_000)
+    ended: list[int] = []
+    observer = observing.Observer(str(tmp_path), 64, lambda: ended.append(observer.calls))
+    compiled = observer.compile(lambda function, **options: function, "")(lambda x: x * 2)
+    for _ in range(3):
+        compiled(torch.zeros(1000))
+    assert ended[0] == 2
+    assert "what it returns" in torch.load(tmp_path / "00001.pt", weights_only=True)
 
 
 def test_which_names_a_torch_has(harness: Harness, tmp_path: Path) -> None:

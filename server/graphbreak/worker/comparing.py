@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 import torch
 
 from . import devices, dynamo, job, observing, protocol, stacks, user_module, wording
-from .likeness import difference, unseen
+from .likeness import FLAG, difference, unseen
 from .protocol import Compared, Ended, Job, Message
 from .recorder import Recorder
 from .snapshots import without_addresses
@@ -71,7 +71,7 @@ def _compared(asked: Job, edited: Job, folder: str) -> Compared:
         )
         how = "compiled" if asked.backend == _DYNAMO_ALONE else f"compiled with {asked.backend}"
         other = _when_compiled(first, compiled, was, chance)
-        found = {key: f"{how}, {text}" for key, text in other.items() if key[0] != "end.pt" and key[1] != "its object"}
+        found = {key: f"{how}, {text}" for key, text in other.items() if _is_returned(key, text, asked.backend)}
         lost = "" if found or printed else next(iter(other.values()), "") or _words_when_compiled(first, compiled, was, chance)
         printed = f"{how}, {lost}" if lost else printed
     difference = next(iter(found.values()), "")
@@ -89,6 +89,12 @@ Key = tuple[str, str]
 """Which note of a run, and what in it."""
 _DYNAMO_ALONE = "eager"
 """The backend that runs the graphs as they are."""
+
+
+def _is_returned(key: Key, text: str, backend: str) -> bool:
+    """Whether a difference is in what a caller gets: not in what is left behind nor, where graphs run as they are, in gradients."""
+    asked_for = f"require {FLAG}" in text or f"requires {FLAG}" in text or key[1] == "its gradients"
+    return key[0] != "end.pt" and key[1] != "its object" and not (asked_for and backend == _DYNAMO_ALONE)
 
 
 class _Chance:

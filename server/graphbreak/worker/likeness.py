@@ -18,6 +18,8 @@ _COARSE = (0.1, 1e-2)
 """For floats of one byte."""
 _WHOLE = frozenset({"int", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"})
 """Types of whole numbers, Python's and NumPy's: who made an equal number does not matter."""
+FLAG = "gradients"
+"""What a tensor is said to require or not, where only that is another."""
 
 
 def difference(before: Plain, after: Plain, name: str) -> str:
@@ -61,9 +63,13 @@ def _tensors(before: list[Any], after: list[Any], name: str) -> str:
     for index, word in ((0, "dtype"), (1, "device"), (3, "layout"), (4, "shape")):
         if before[index] != after[index]:
             return f"{name} has the {word} {after[index]} and had {before[index]}"
-    if before[2] != after[2]:
-        return f"{name} {'requires' if after[2] else 'does not require'} gradients and did{' not' if after[2] else ''} before"
-    return "" if _close(before[5], after[5], before[0]) else f"{name} holds other values" + _how_far(before[5], after[5])
+    if not _close(before[5], after[5], before[0]):
+        return f"{name} holds other values" + _how_far(before[5], after[5])
+    return (
+        f"{name} {'requires' if after[2] else 'does not require'} {FLAG} and did{' not' if after[2] else ''} before"
+        if before[2] != after[2]
+        else ""
+    )
 
 
 def _close(before: torch.Tensor | None, after: torch.Tensor | None, dtype: str) -> bool:

@@ -54,6 +54,11 @@ NOTHING = {
     "one after the other": "if «x.any()»:\n    x = self.a(x)\n    w = self.b(x)",
     "no tensor": "if «x.any()»:\n    y = self.a(x)\nelse:\n    y = None",
     "appended": "if «x.any()»:\n    y = w.append(x)",
+    "global": "global x\nif «x.any()»:\n    x = self.a(x)",
+    "written to by another name": "y = x\nif «x.any()»:\n    y = self.a(x)\nz = y\nz += 1",
+    "inplace": "if «x.any()»:\n    x = self.a(x)\nx = F.relu(x, inplace=True)",
+    "an expression that is written to": "y = self.a(x) if «x.any()» else x\ny += 1",
+    "an expression that is written to at once": "y = F.relu(self.a(x) if «x.any()» else x, inplace=True)",
     "not bound before": "if «x.any()»:\n    y = self.a(x)",
     "more than a return": "if «x.any()»:\n    y = self.a(x)\n    return y\nreturn x",
 }
@@ -61,4 +66,5 @@ NOTHING = {
 
 @pytest.mark.parametrize("name", NOTHING)
 def test_nothing_is_offered(name: str) -> None:
-    assert fixed(in_function(NOTHING[name], "self, x, w"), "branch") is None
+    parameters = "self, w" if name == "global" else "self, x, w"
+    assert fixed(in_function(NOTHING[name], parameters), "branch") is None

@@ -52,6 +52,10 @@ NO_LOOPS = {
     "a bound that changes": "step = 0\nwhile step < n and «x.norm() > 1»:\n    x = x / 2\n    step += 1",
     "prints": "for i in range(5):\n    if «x.norm() < 1»:\n        break\n    print(x)",
     "random": "for i in range(5):\n    if «torch.rand(()).sum() < 1»:\n        break\n    x = x / 2",
+    "a round that the object keeps": "for self.i in range(5):\n    if «x.norm() < 1»:\n        break\n    x = x / 2",
+    "a round that the module keeps": "global i\nfor i in range(5):\n    if «x.norm() < 1»:\n        break\n    x = x / 2",
+    "a value that the module keeps": "global w\nfor i in range(5):\n    if «x.norm() < 1»:\n        break\n    w = x / 2",
+    "written to by another name": "y = x\nfor i in range(5):\n    if «x.norm() < 1»:\n        break\n    x = x / 2\ny += 1",
     "not bound before": "for i in range(5):\n    if «x.norm() < 1»:\n        break\n    y = x / 2\nx = y",
 }
 

@@ -52,6 +52,30 @@ SAFE = {
         "for i in range(3):\n    if «x.sum() > i»:\n        x = x * 2",
         "for i in range(3):\n    x = torch.where(x.sum() > i, x * 2, x)",
     ),
+    "a side for values that are not finite": (
+        "if «torch.isfinite(x).all()»:\n    x = x * 2",
+        "x = torch.where(torch.isfinite(x).all(), x * 2, x)",
+    ),
+    "a check of values above": (
+        "assert not x.isnan().any()\nif «x.sum() > 0»:\n    x = x * x",
+        "assert not x.isnan().any()\nx = torch.where(x.sum() > 0, x * x, x)",
+    ),
+    "an elif that reads a number": (
+        "if «x.sum() > 0»:\n    x = x * 2\nelif x.mean().item() < -1:\n    x = -x",
+        "x = torch.where(x.sum() > 0, x * 2, torch.where(x.mean() < -1, -x, x))",
+    ),
+    "written to, and the function's own": (
+        "x = x.sin()\nif «x.sum() > 0»:\n    x = x * 2\nhelper(x)",
+        "x = x.sin()\nx = torch.where(x.sum() > 0, x * 2, x)\nhelper(x)",
+    ),
+    "written to before": (
+        "x.add_(1)\ny = x\nif «x.sum() > 0»:\n    y = x * 2",
+        "x.add_(1)\ny = x\ny = torch.where(x.sum() > 0, x * 2, y)",
+    ),
+    "another tensor is written to": (
+        "w = x.clone()\nif «x.sum() > 0»:\n    x = x * 2\nw += 1\nw[0] = 2",
+        "w = x.clone()\nx = torch.where(x.sum() > 0, x * 2, x)\nw += 1\nw[0] = 2",
+    ),
     "augmented": ("y = x * 2\nif «y.sum() > 0»:\n    y += x", "y = x * 2\ny = torch.where(y.sum() > 0, y + x, y)"),
 }
 
@@ -79,13 +103,28 @@ UNSURE = {
     "another type under autocast": "if «x.any()»:\n    x = x.softmax(-1)",
     "a side that keeps its gradient": "with torch.no_grad():\n    if «x.any()»:\n        x = x * 2",
     "a scope that may do anything": "with scope():\n    if «x.any()»:\n        x = x * 2",
+    "an elif that asks the user's own object": "if «x.any()»:\n    x = x * 2\nelif x.sum() > self.top:\n    x = -x",
+    "an elif that may fail": "if «x.any()»:\n    x = x * 2\nelif (x > w).any():\n    x = -x",
+    "an elif that divides": "if «x.any()»:\n    x = x * 2\nelif x.sum() > 1 / n:\n    x = -x",
+    "an elif of what may have no value": "if n:\n    v = x.sin()\nif «x.any()»:\n    x = x * 2\nelif v.any():\n    x = -x",
+    "a side of what may have no value": "if n:\n    v = x.sin()\nif «x.any()»:\n    y = v * 2\nelse:\n    y = v",
+    "a second question that may fail": "if «x.any()» and (x > w).any():\n    x = -x",
+    "passed to a function that may write": "if «x.any()»:\n    x = x * 2\nx = helper(x)",
+    "another name passed to a function": "y = x\nif «x.any()»:\n    y = x * 2\nz = y.view(-1)\nhelper(z)",
+    "passed to a module that may write": "if «x.any()»:\n    x = x * 2\nx = self.act(x)",
+    "used by a function inside": "if «x.any()»:\n    x = x * 2\n\ndef later():\n    x.add_(1)",
+    "a slope that is infinite where the other side is for it": "if «torch.isfinite(x).all()»:\n    x = x * x",
+    "the same by a name": "fine = x.isnan().any()\nif «fine»:\n    x = x.abs()",
+    "the same by comparing with itself": "if «(x == x).all()»:\n    x = x.sin()",
+    "the same by comparing with infinity": 'if «(x.abs() < float("inf")).all()»:\n    x = torch.mul(x, x)',
+    "the same by a large number": "if «x.abs().max() < 1e4»:\n    x = x ** 2",
     "a number that rounds": "if «x.sum().item()» > 0.1:\n    x = -x",
 }
 
 
 @pytest.mark.parametrize("name", UNSURE)
 def test_it_says_so_where_it_cannot_know(name: str) -> None:
-    found = fixed(in_function(UNSURE[name] + "\nreturn x", "x, w"), "branch")
+    found = fixed(in_function(UNSURE[name] + "\nreturn x", "x, w, n, self"), "branch")
     assert found is not None
     assert not found[1]
     assert "torch.where(" in found[0]
@@ -110,6 +149,25 @@ NOTHING = {
     "true": "if «x.any()»:\n    w = True",
     "a list": "if «x.any()»:\n    w = [x]",
     "not bound before": "if «x.any()»:\n    y = x\nx = y",
+    "global": "global w\nif «x.any()»:\n    w = x * 2",
+    "global on both sides": "global w\nif «x.any()»:\n    w = x * 2\nelse:\n    w = x",
+    "an elif that calls the user's code": "if «x.any()»:\n    x = x * 2\nelif self.count(x) > 1:\n    x = -x",
+    "an elif that calls a method named like an operation": "if «x.any()»:\n    x = x * 2\nelif self.any():\n    x = -x",
+    "a side that calls a module named like an operation": "if «x.any()»:\n    w = self.relu(x); w.add_(1)",
+    "an elif that writes": "if «x.any()»:\n    x = x * 2\nelif x.add_(1).any():\n    x = -x",
+    "written to by another name": "y = x\nif «x.any()»:\n    y = x * 2\nz = y\nz += 1",
+    "written to by the name it was given before": "y = x\nif «x.any()»:\n    y = x * 2\nx.mul_(2)\nx = y",
+    "an element written to": "if «x.any()»:\n    x = x * 2\ny = x.view(-1)\ny[0] = 1",
+    "inplace": "if «x.any()»:\n    x = x * 2\nx = F.relu(x, inplace=True)",
+    "inplace, not named": "if «x.any()»:\n    x = x * 2\nx = F.relu(x, True)",
+    "inplace in a function": "if «x.any()»:\n    x = x * 2\nx = torch.relu_(x)",
+    "out": "if «x.any()»:\n    x = x * 2\ntorch.sin(x, out=x)",
+    "each of its rows written to": "if «x.any()»:\n    x = x * 2\nfor row in x:\n    row += 1",
+    "taken from a tuple and written to": "if «x.any()»:\n    x = x * 2\na, b = x, w\na.zero_()",
+    "kept in a list and written to": "rows = []\nif «x.any()»:\n    x = x * 2\nrows.append(x)\nrows[0] += 1",
+    "written to in the next round": "y = x\nfor i in range(2):\n    y += 1\n    if «x.any()»:\n        y = x",
+    "augmented, and another name has it": "y = x * 2\nz = y\nif «y.sum() > 0»:\n    y += x\nx = z",
+    "augmented, and a list has it": "y = x * 2\nself.append(y)\nif «y.sum() > 0»:\n    y += x",
     "written to afterwards": "if «x.any()»:\n    w = x\nw += 1",
     "a setting that is not asked first": "if n and «x.any()»:\n    w = -w",
     "one line with another": "y = 1\nif «x.any()»: w = -w; x.add_(1)",
@@ -120,3 +178,62 @@ NOTHING = {
 @pytest.mark.parametrize("name", NOTHING)
 def test_nothing_is_offered(name: str) -> None:
     assert fixed(in_function(NOTHING[name] + "\nreturn x", "x, w, n, self"), "branch") is None
+
+
+MODULE = """\
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.act = torch.nn.ReLU(inplace=True)
+        self.soft = torch.nn.ReLU()
+        self.block = torch.nn.Sequential(torch.nn.ReLU(inplace=True))
+        self.same = torch.nn.Identity()
+        self.weight = torch.nn.Parameter(torch.ones(4))
+
+    @property
+    def limit(self):
+        self.weight += 1
+        return self.weight
+
+    @torch.compile
+    def f(self, x):
+        if «x.sum() > 0»:
+            x = x * 2
+        {rest}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "safe"),
+    [
+        ("return self.linear(x)", True),
+        ("return self.soft(x)", True),
+        ("return self.act(x)", False),
+        ("return self.block(x)", False),
+        ("return helper(self.linear(x))", True),
+        ("return helper(self.same(x))", False),
+        ("elif self.weight.sum() < 0:\n            x = -x\n        return x", True),
+        ("elif self.limit.sum() < 0:\n            x = -x\n        return x", False),
+    ],
+)
+def test_the_class_says_what_its_modules_and_attributes_are(rest: str, safe: bool) -> None:
+    found = fixed(MODULE.format(rest=rest), "branch")
+    assert found is not None
+    assert found[1] is safe
+
+
+@pytest.mark.parametrize(
+    ("caller", "offered"),
+    [
+        ("def g(x):\n    y = f(x)\n    y += 1\n    return y", False),
+        ("def g(x):\n    f(x).add_(1)", False),
+        ("y = f(torch.ones(4))\nz = y\nz[0] = 1", False),
+        ("def g(x):\n    return f(x) + 1", True),
+        ("def g(x):\n    y = f(x) * 2\n    y += 1\n    return y", True),
+    ],
+)
+def test_what_is_handed_back_may_be_written_to_by_a_caller_in_the_file(caller: str, offered: bool) -> None:
+    found = fixed(in_function("if «x.sum() > 0»:\n    x = x * 2\nreturn x") + f"\n\n{caller}\n", "branch")
+    assert (found is not None and found[1]) is offered
+    assert found is not None or not offered

@@ -64,6 +64,8 @@ NO_RETURNS = {
     "a call of the user's own in between": "if «x.any()»:\n    return x\nx = helper(x)\nreturn x",
     "an attribute in between": "if «x.any()»:\n    return x\nself.y = x\nreturn x",
     "what is returned is given anew": "y = x\nif «x.any()»:\n    return y\ny = x.sin()\nreturn y",
+    "a later question that calls the user's code": "if «x.any()»:\n    return x\nif count(x) > 1:\n    return -x\nreturn x * 2",
+    "what is kept for the module": "global g\nif «x.any()»:\n    return x\ng = x.sin()\nreturn -x",
     "tuples of different length": "if «x.any()»:\n    return x, x\nreturn x",
     "in a loop": "for i in range(3):\n    if «x.any()»:\n        return x\nreturn -x",
 }
@@ -89,6 +91,12 @@ EXPRESSIONS = {
         True,
     ),
     "negated": ("y = x if not «x.any()» else -x", "y = torch.where(x.any(), -x, x)", True),
+    "a tensor that another name has": ("y = x if «x.any()» else -x\nhelper(y)", "y = torch.where(x.any(), x, -x)\nhelper(y)", False),
+    "a later question that may fail": (
+        "y = x if «x.any()» else -x if (x > w).any() else x + 1",
+        "y = torch.where(x.any(), x, torch.where((x > w).any(), -x, x + 1))",
+        False,
+    ),
     "numbers": ("y = x * (2 if «x.any()» else 1)", "y = x * (torch.where(x.any(), 2, 1))", False),
     "over lines": (
         "y = (\n    x\n    if «x.any()»\n    else -x\n)",
@@ -102,6 +110,19 @@ EXPRESSIONS = {
 def test_expressions_are_chosen(name: str) -> None:
     before, after, safe = EXPRESSIONS[name]
     assert fixed(in_function(before + "\nreturn y"), "branch") == (in_function(after + "\nreturn y"), safe)
+
+
+NO_EXPRESSIONS = {
+    "a later question that calls the user's code": "y = x if «x.any()» else -x if count(x) else x + 1",
+    "written to later": "y = x if «x.any()» else -x\ny += 1",
+    "written to at once": "y = torch.relu_(x if «x.any()» else -x)",
+    "written to by a view": "y = (x if «x.any()» else -x).view(-1)\ny[0] = 1",
+}
+
+
+@pytest.mark.parametrize("name", NO_EXPRESSIONS)
+def test_other_expressions_stay(name: str) -> None:
+    assert fixed(in_function(NO_EXPRESSIONS[name] + "\nreturn y"), "branch") is None
 
 
 CHECKS = {

@@ -39,7 +39,7 @@ def assert_tensor(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
     if torch is None:
         return None
     facts = known_facts(place.function, diagnostic.path, place.node, context)
-    condition = condition_of(Asked(source, torch[0], facts, place.node), test)
+    condition = condition_of(Asked(place, torch[0], facts), test)
     text = positive(condition) if condition is not None else ""
     span = node_span(source, test)
     if condition is None or text == source.slice(span) or "\n" in text:

@@ -55,7 +55,7 @@ def branch_at(diagnostic: Diagnostic, context: FixContext) -> Branch | None:
     if node is None or torch is None:
         return None
     facts = with_known(known_facts(place.function, diagnostic.path, place.node, context), place.function, node)
-    return Branch(place, node, place.function, Asked(place.source, torch[0], facts, place.node), torch[1])
+    return Branch(place, node, place.function, Asked(place, torch[0], facts), torch[1])
 
 
 def known_facts(function: Function, path: str, broken: ast.AST, context: FixContext) -> Facts:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 
 from ..core.places import node_span
 from ..core.source import SourceFile
+from .aliases import Aliases, Writing, declared, is_private, written
 from .branches import Branch, is_fresh, is_written_to
-from .conditions import Condition, condition_of
+from .certainty import is_bound_before, is_harmless, may_be_unbound
+from .conditions import Condition, asks_for_limits, condition_of
 from .extraction import is_written
 from .names import fresh
 from .operations import is_cheap, is_grad_mode, may_switch_gradients
-from .syntax import Place, first_line, last_line, own_nodes
+from .syntax import first_line, last_line
 from .tokens import line_tokens
 from .values import Value, alike, value_of
 
@@ -27,11 +29,13 @@ class Unfit(Exception):
 
 @dataclass(frozen=True)
 class Item:
-    """What a name is given on a side: its text, and the values that it may come to be."""
+    """What a name is given on a side: its text, and the values that it may come to be. `names` are those that it reads, `kept` those that
+    may hold the very tensor that it was, of which a choice is a copy."""
 
     text: str
     values: tuple[Value | None, ...]
     names: frozenset[str]
+    kept: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -53,20 +57,51 @@ def chosen(branch: Branch, node: ast.If, test: ast.expr) -> Choice:
     found = _assigned(branch, node, test, conditions, setup if several else None)
     if not found or len(found) > _MOST_NAMES:
         raise Unfit
+    outer = declared(branch.function)
     for name, _ in found:
-        if is_written_to(branch.function, name, node) and not is_fresh(branch.function, name):
+        if name in outer or (is_written_to(branch.function, name, node) and not is_fresh(branch.function, name)):
             raise Unfit
+    alone = [may_be_copied(branch, item, name) for name, item in found]
     lines = tuple(f"{name} = {item.text}" for name, item in found)
     if any("\n" in line or "\r" in line or len(line) > 160 for line in (*setup, *lines)):
         raise Unfit
-    safe = all(condition.exact and condition.scalar for condition in conditions) and all(is_alike(branch, item.values) for _, item in found)
+    given = frozenset(name for name, _ in found)
+    bound = all(are_bound(branch, item.names - given) for _, item in found)
+    safe = bound and all(alone) and are_exact(conditions) and all(is_alike(branch, item.values) for _, item in found)
     return Choice((*setup, *lines), safe)
 
 
+def are_exact(conditions: Sequence[Condition]) -> bool:
+    """Whether all conditions are certainly truth values without dimensions, true for the same values as what was asked."""
+    return all(condition.exact and condition.scalar for condition in conditions)
+
+
+def are_bound(branch: Branch, names: frozenset[str]) -> bool:
+    """Whether names that a side reads certainly have values also where that side was not taken."""
+    return not any(may_be_unbound(branch.place, branch.node, name) for name in names)
+
+
+def may_be_copied(branch: Branch, item: Item, name: str = "") -> bool:
+    """Whether nobody can tell that what a name is given is a tensor of its own now, where it was one that others may hold: whether none of
+    them is written to later, also by a function that they are passed to. Raises `Unfit` where one certainly is.
+
+    A caller that is handed an argument back may write to it; where that is not seen in the same file it is taken for not done.
+    """
+    if not item.kept or (item.kept == {name} and is_private(branch.place, branch.function, name, branch.node)):
+        return True
+    names = item.kept | {name} if name else item.kept
+    writing = written(branch.place, branch.function, names, branch.node)
+    if writing is Writing.CERTAIN:
+        raise Unfit
+    return writing is Writing.NONE
+
+
 def is_alike(branch: Branch, values: Sequence[Value | None]) -> bool:
-    """Whether all sides are certainly tensors of one shape and type, with finite slopes over the same operands."""
+    """Whether all sides are certainly tensors of one shape and type, with finite slopes over the same operands: for finite ones, or where
+    the question asks for others, for all."""
+    smooth = 2 if asks_for_limits(branch.function, branch.node) else 1
     return not may_lose_gradients(branch) and all(
-        alike(values[0], value, branch.facts) and value is not None and value.smooth >= 1 for value in values
+        alike(values[0], value, branch.facts) and value is not None and value.smooth >= smooth for value in values
     )
 
 
@@ -90,24 +125,28 @@ def side(branch: Branch, node: ast.expr) -> Item:
     if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or not isinstance(node.value, (int, float))):
         raise Unfit
     names = frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-    return Item(one_line(source, node), (value_of(node, branch.facts),), names)
+    return Item(
+        one_line(source, node), (value_of(node, branch.facts),), names, Aliases(branch.place, branch.function, wide=True).shared(node)
+    )
 
 
 def where(torch: str, condition: Condition, condition_text: str, if_true: Item, if_false: Item) -> Item:
     """The choice of two sides."""
     one, other = (if_false, if_true) if condition.negated else (if_true, if_false)
     if one.text == other.text:
-        return one
+        return replace(one, kept=frozenset())
     text = f"{torch}.where({condition_text}, {one.text}, {other.text})"
-    return Item(text, (*if_true.values, *if_false.values), if_true.names | if_false.names)
+    return Item(text, (*if_true.values, *if_false.values), if_true.names | if_false.names, if_true.kept | if_false.kept)
 
 
 def asked(branch: Branch, test: ast.expr) -> Condition:
-    """The condition as a tensor. Raises `Unfit`."""
+    """The condition as a tensor. One that was asked only after another, and is asked always now, must be cheap, and is exact only if
+    asking it does nothing else. Raises `Unfit`."""
+    is_first = test is getattr(branch.node, "test", None) or any(part is branch.asked.broken for part in ast.walk(test))
     condition = condition_of(branch.asked, test)
-    if condition is None or "\n" in condition.text:
+    if condition is None or "\n" in condition.text or not (is_first or is_cheap(test)):
         raise Unfit
-    return condition
+    return condition if is_first or is_harmless(branch.place, branch.facts, test) else replace(condition, exact=False)
 
 
 def comments_in(source: SourceFile, node: ast.stmt) -> list[str]:
@@ -166,7 +205,8 @@ def _statement(branch: Branch, statement: ast.stmt) -> Assigned:
 
 def _augmented(branch: Branch, statement: ast.AugAssign, name: str) -> Item:
     """`y += z` as `y + z`, where nobody else holds the tensor that `+=` would write to."""
-    if not is_fresh(branch.function, name) or not is_cheap(statement.value):
+    private = is_fresh(branch.function, name) and is_private(branch.place, branch.function, name, branch.node)
+    if not private or not is_cheap(statement.value):
         raise Unfit
     source = branch.place.source
     target, value = node_span(source, statement.target), node_span(source, statement.value)
@@ -206,40 +246,4 @@ def _old(branch: Branch, name: str) -> Item:
     """What a name held before the branch. Raises `Unfit` where it may have held nothing."""
     if not is_bound_before(branch.place, branch.node, name):
         raise Unfit
-    return Item(name, (value_of(ast.Name(name, ast.Load()), branch.facts),), frozenset({name}))
-
-
-def is_bound_before(place: Place, node: ast.AST, name: str) -> bool:
-    """Whether a name certainly has a value in its function when a statement is reached."""
-    function = place.functions[-1]
-    if any(part.arg == name for part in ast.walk(function.args) if isinstance(part, ast.arg)):
-        return True
-    chain = list(place.inside)
-    for outer, inner in zip((function, *chain), chain, strict=False):
-        for block in (getattr(outer, field, None) for field in ("body", "orelse", "finalbody")):
-            if isinstance(block, list) and inner in block:
-                before = block[: block.index(inner)]
-                if any(_binds(statement, name) for statement in before):
-                    return True
-        if inner is node:
-            break
-    return False
-
-
-def _binds(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement that ran to its end has given a name a value."""
-    if isinstance(statement, (ast.If,)):
-        return bool(statement.orelse) and all(any(_binds(inner, name) for inner in block) for block in (statement.body, statement.orelse))
-    if isinstance(statement, (ast.With,)):
-        return any(_binds(inner, name) for inner in statement.body) or _stores(statement.items, name)
-    if isinstance(statement, (ast.For, ast.While, ast.Try, ast.FunctionDef, ast.ClassDef)):
-        return False
-    return _stores([statement], name)
-
-
-def _stores(nodes: Sequence[ast.AST], name: str) -> bool:
-    return any(
-        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
-        for node in nodes
-        for part in (node, *own_nodes(node))
-    )
+    return Item(name, (value_of(ast.Name(name, ast.Load()), branch.facts),), frozenset({name}), frozenset({name}))

@@ -28,8 +28,10 @@ from dataclasses import replace
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit, Position, SourceFile, Span
+from .aliases import Aliases, Writing, declared, is_private, written
 from .branches import Branch, branch_at, is_written_to
-from .choices import Unfit, asked, comments_in, is_bound_before
+from .certainty import is_bound_before
+from .choices import Unfit, asked, comments_in
 from .conditions import settings_of
 from .edits import finished, indentation, shortened
 from .extraction import is_written
@@ -61,6 +63,7 @@ def cond_branch(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
 
 def _of_expression(branch: Branch, node: ast.IfExp) -> list[Edit]:
     source = branch.place.source
+    _check_kept(branch, frozenset(), [node.body, node.orelse])
     return [Edit(node_span(source, node), _call(branch, node.test, [_side(branch, node.body)], [_side(branch, node.orelse)]))]
 
 
@@ -93,10 +96,22 @@ def _assigned(branch: Branch, node: ast.If, test: ast.expr) -> str:
     """The assignment of all names that the two sides give values."""
     if_true, if_false = (_values(branch, block) for block in (node.body, node.orelse))
     names = list(dict.fromkeys([*if_true, *if_false]))
-    if not names or any(is_written_to(branch.function, name, node) for name in names):
+    outer = declared(branch.function)
+    if not names or any(name in outer or is_written_to(branch.function, name, node) for name in names):
         raise Unfit
+    kept = frozenset(names) - if_true.keys() | frozenset(names) - if_false.keys()
+    _check_kept(branch, kept, [*if_true.values(), *if_false.values()], names[0] if len(names) == 1 else "")
     sides = [[_side(branch, values[name]) if name in values else _kept(branch, name) for name in names] for values in (if_true, if_false)]
     return f"{', '.join(names)} = {_call(branch, test, *sides)}"
+
+
+def _check_kept(branch: Branch, kept: frozenset[str], values: Sequence[ast.expr], name: str = "") -> None:
+    """Raises `Unfit` where a tensor that is handed on, and is a copy now, is written to later."""
+    seen = kept | Aliases(branch.place, branch.function).shared(*values)
+    if not seen or (seen == {name} and is_private(branch.place, branch.function, name, branch.node)):
+        return
+    if written(branch.place, branch.function, seen, branch.node) is Writing.CERTAIN:
+        raise Unfit
 
 
 def _values(branch: Branch, block: Sequence[ast.stmt]) -> dict[str, ast.expr]:
@@ -133,6 +148,7 @@ def _returned(branch: Branch, node: ast.If) -> tuple[ast.stmt, str] | None:
     one, two = ([*value.elts] if isinstance(value, ast.Tuple) else [value] for value in values if value is not None)
     if len(one) != len(two):
         raise Unfit
+    _check_kept(branch, frozenset(), [*one, *two])
     text = _call(branch, node.test, [_side(branch, value) for value in one], [_side(branch, value) for value in two])
     return (node if node.orelse else block[0]), f"return {text}"
 

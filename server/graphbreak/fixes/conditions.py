@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from ..core.parsing import parse_expression
 from ..core.places import node_span
 from ..core.source import SourceFile, Span
+from .certainty import is_harmless
 from .operations import COMPARED, COUNTED, REDUCED, TESTED, is_cheap, operation
-from .syntax import dotted
+from .syntax import Place, dotted, own_nodes
 from .values import Facts, value_of
 
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
@@ -20,6 +21,9 @@ _STATIC_CALLS = frozenset(
     {"isinstance", "len", "hasattr", "size", "dim", "numel", "is_tracing", "is_compiling", "is_grad_enabled", "callable"}
 )
 
+_ASKING_FOR_LIMITS = frozenset({"isfinite", "isnan", "isinf", "isposinf", "isneginf"})
+_LIMITS = frozenset({"inf", "-inf", "nan", "infinity", "NINF", "finfo", "max_value"})
+_LARGE = 1000
 _PYTHON_TRUTHS = frozenset({"equal", "allclose", "is_nonzero", "is_floating_point", "is_complex"})
 """Operations that give a truth value of Python, no tensor."""
 
@@ -27,7 +31,8 @@ _PYTHON_TRUTHS = frozenset({"equal", "allclose", "is_nonzero", "is_floating_poin
 @dataclass(frozen=True)
 class Condition:
     """`text` is the tensor; `negated` says that it is true where the code asked for false; `scalar` that it certainly has no dimensions;
-    `exact` that it is certainly true for the same values (a comparison of a Python number with a short float may round)."""
+    `exact` that it is certainly true for the same values (a comparison of a Python number with a short float may round), and that
+    no part of it that was not always asked does more than answer."""
 
     text: str
     negated: bool = False
@@ -37,12 +42,21 @@ class Condition:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a test is read with. `broken` is the part of it that broke, which is a tensor for certain."""
+    """What a test is read with, where the break stands: the part of it that broke is a tensor for certain."""
 
-    source: SourceFile
+    place: Place
     torch: str
     facts: Facts
-    broken: ast.AST
+
+    @property
+    def source(self) -> SourceFile:
+        """The file."""
+        return self.place.source
+
+    @property
+    def broken(self) -> ast.AST:
+        """The part that broke."""
+        return self.place.node
 
 
 def condition_of(asked: Asked, test: ast.expr) -> Condition | None:
@@ -51,7 +65,7 @@ def condition_of(asked: Asked, test: ast.expr) -> Condition | None:
         inner = condition_of(asked, test.operand)
         return replace(inner, negated=not inner.negated) if inner is not None else None
     if isinstance(test, ast.BoolOp):
-        parts = [condition_of(asked, value) for value in test.values] if all(map(is_cheap, test.values[1:])) else [None]
+        parts = [condition_of(asked, test.values[0]), *(_asked_too(asked, value) for value in test.values[1:])]
         return _joined("logical_and" if isinstance(test.op, ast.And) else "logical_or", asked.torch, parts)
     if isinstance(test, ast.Compare) and len(test.ops) > 1:
         return _chain(asked, test)
@@ -123,6 +137,43 @@ def is_short(number: float) -> bool:
         return False
 
 
+def asks_for_limits(function: ast.AST, test: ast.AST) -> bool:
+    """Whether a function asks for values that are not finite, or a test of it for very large ones, so that a side may be for values at
+    which the other side has no slope. What only checks and raises asks for nothing."""
+    nodes = list(own_nodes(function))
+    checks = [
+        node.test for node in nodes if isinstance(node, ast.Assert) or (isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise))
+    ]
+    checked = {id(part) for check in checks for part in ast.walk(check)}
+    if any(id(node) not in checked and _asks_for_limit(node) for node in nodes):
+        return True
+    numbers = (
+        part.value for node in ast.walk(test) if isinstance(node, ast.Compare) for part in ast.walk(node) if isinstance(part, ast.Constant)
+    )
+    return any(isinstance(number, (int, float)) and abs(number) >= _LARGE for number in numbers)
+
+
+def _asks_for_limit(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return (dotted(node.func) or getattr(node.func, "attr", "")).rpartition(".")[2] in _ASKING_FOR_LIMITS
+    if not isinstance(node, ast.Compare):
+        return False
+    sides = [ast.dump(side) for side in (node.left, *node.comparators)]
+    words = {
+        word
+        for part in ast.walk(node)
+        for word in (getattr(part, "attr", ""), getattr(part, "id", ""), getattr(part, "value", ""))
+        if isinstance(word, str)
+    }
+    return len(set(sides)) < len(sides) or not words.isdisjoint(_LIMITS)
+
+
+def _asked_too(asked: Asked, test: ast.expr) -> Condition | None:
+    """The tensor of what was asked only after something else."""
+    condition = condition_of(asked, test) if is_cheap(test) else None
+    return condition if condition is None or is_harmless(asked.place, asked.facts, test) else replace(condition, exact=False)
+
+
 def _is_tensor(asked: Asked, test: ast.expr) -> bool:
     value = value_of(test, asked.facts)
     if (value is not None and value.tensor) or without_item(test) is not None:
@@ -152,7 +203,9 @@ def _chain(asked: Asked, test: ast.Compare) -> Condition | None:
     for left, operator, right in zip(operands, test.ops, operands[1:], strict=False):
         pair = ast.copy_location(ast.Compare(left, [operator], [right]), left)
         pair.end_lineno, pair.end_col_offset = right.end_lineno, right.end_col_offset
-        parts.append(_comparison(asked, pair) if is_cheap(pair) else None)
+        found = _comparison(asked, pair) if is_cheap(pair) else None
+        is_first = left is test.left
+        parts.append(found if found is None or is_first or is_harmless(asked.place, asked.facts, pair) else replace(found, exact=False))
     return _joined("logical_and", asked.torch, parts)
 
 

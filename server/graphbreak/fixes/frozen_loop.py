@@ -30,12 +30,15 @@ loop does more than assign names.
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from itertools import pairwise
 
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit, Position, SourceFile, Span
+from .aliases import declared
 from .branches import Branch, branch_at
+from .certainty import is_harmless
 from .choices import Choice, Unfit, chosen, comments_in
 from .edits import finished, indentation, shortened
 from .model import FixContext
@@ -99,7 +102,8 @@ def _of_while(branch: Branch, loop: ast.While) -> Fix | None:
 def _kept(branch: Branch, test: ast.expr, body: list[ast.stmt], negated: bool) -> Choice:
     """The lines that give each name its new value, or from some round on its old one."""
     question = ast.copy_location(ast.If(test, [] if negated else body, body if negated else []), branch.node)
-    return chosen(branch, question, test)
+    choice = chosen(branch, question, test)
+    return replace(choice, safe=choice.safe and is_harmless(branch.place, branch.facts, test))
 
 
 def _lines(source: SourceFile, first: ast.stmt, others: list[ast.stmt], indent: str, choice: Choice) -> Edit:
@@ -120,7 +124,9 @@ def _check(branch: Branch, loop: ast.For | ast.While, body: list[ast.stmt], test
     """Raises `Unfit` where the condition may change its answer, or the loop ends in another way too."""
     jumps = [node for statement in body for node in ast.walk(statement) if isinstance(node, _JUMPS)]
     asked = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
-    if jumps or not counter or counter in asked or not is_cheap(test) or _is_read_behind(branch, loop, counter):
+    if jumps or not counter.isidentifier() or counter in asked | declared(branch.function) or not is_cheap(test):
+        raise Unfit
+    if _is_read_behind(branch, loop, counter):
         raise Unfit
     if any(not isinstance(statement, (ast.Assign, ast.AugAssign)) for statement in body):
         raise Unfit

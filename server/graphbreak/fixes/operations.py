@@ -72,6 +72,7 @@ HEAVY = frozenset(
 CHEAP = STEADY | BOUNDED | STEEP | ROUNDING | PAIRED | COMPARED | TESTED | REDUCED | COUNTED | SHAPED
 _PLAIN = frozenset({"len", "abs", "float", "int", "bool", "min", "max", "sum", "isinstance", "tuple", "list", "getattr", "range", "round"})
 _MODULES = frozenset({"torch", "th", "F", "nn.functional", "torch.nn.functional", "functional"})
+OWNERS = ("self", "cls")
 _GRAD_MODES = frozenset({"no_grad", "inference_mode", "set_grad_enabled", "enable_grad"})
 _HARMLESS_SCOPES = frozenset({"autocast", "record_function", "profile", "device", "stream"})
 _NO_TENSORS = frozenset(
@@ -123,9 +124,18 @@ def is_cheap_call(call: ast.Call) -> bool:
     if isinstance(call.func, ast.Name):
         return call.func.id in _PLAIN
     found = operation(call)
+    if isinstance(call.func, ast.Attribute) and dotted(call.func.value) in OWNERS:
+        return False  # a module or method that only has the name of an operation
     if found is None:
         return dotted(call.func) in ("torch.finfo", "torch.iinfo") or dotted(call.func).startswith("math.")
     return found[0] in CHEAP or found[0] in ("finfo", "iinfo")
+
+
+def is_known(call: ast.Call) -> bool:
+    """Whether a call is certainly or by its name one of torch's operations; `self.relu(x)` is a call of a module."""
+    if not isinstance(call.func, ast.Attribute) or dotted(call.func.value) in OWNERS:
+        return False
+    return dotted(call.func.value) in _MODULES or call.func.attr in CHEAP | HEAVY
 
 
 def is_cheap(node: ast.expr) -> bool:

@@ -240,7 +240,9 @@ def _called(node: ast.Call, facts: Facts) -> Value | None:
     if name in _REARRANGING:
         return is_tensor
     if name in PAIRED and len(operands) == 2:
-        return _both(is_tensor, value_of(operands[1], facts))
+        both = _both(is_tensor, other := value_of(operands[1], facts))
+        scaled = name not in ("mul", "multiply") or (other is not None and other.number is not None)
+        return both if both is None or scaled else replace(both, smooth=min(both.smooth, 1))
     if name in COMPARED and len(operands) == 2:
         return _truth(_both(is_tensor, value_of(operands[1], facts)))
     if len(operands) > 1 or node.keywords:
@@ -251,7 +253,7 @@ def _called(node: ast.Call, facts: Facts) -> Value | None:
 def _of_one(name: str, value: Value, facts: Facts) -> Value | None:
     """The value of an operation on one operand."""
     if name in STEADY:
-        return value
+        return replace(value, smooth=min(value.smooth, 1)) if name == "abs" else value
     if name in BOUNDED:
         return replace(value, lift=2, smooth=min(value.smooth, 1))
     if name in STEEP:

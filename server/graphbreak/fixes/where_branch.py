@@ -16,8 +16,15 @@ condition a name of its own. In `if setting and y.sum() > 0:` the setting stays 
 
 When it is not safe: both sides are computed now. It is called safe only where the text shows that they are tensors of one shape and
 type, over the same operands, by operations with finite slopes (else a side that is not taken could give its operands a gradient that is
-not a number, or one where there was none), and that the condition has one element. Else it changes behaviour. It is not offered where a
-side does more than assign names, draws random numbers, calls the user's own code or does much work.
+not a number, or one where there was none), and that the condition has one element. Slopes are finite for finite operands; where the
+function asks for infinities or NaN they must be so for all. An `elif` is asked always now, so it may only ask known tensors.
+
+A name that kept its value held a tensor that others may hold too, and holds a copy now: it is not offered where that tensor is written to
+later in the function, by whatever name, and not safe where it is passed to a function or module that may do so. What is returned may be
+such a copy as well: a caller in the same file must not write to it, of others it is taken for granted that they do not.
+
+Else it changes behaviour. It is not offered where a side does more than assign the function's own names, or where a side or an `elif`
+draws random numbers, calls the user's own code or does much work.
 """
 
 from __future__ import annotations

@@ -28,8 +28,9 @@ from itertools import pairwise
 from ..core.findings import Diagnostic, Fix, Safety
 from ..core.places import node_span
 from ..core.source import Edit, Position, SourceFile, Span
+from .aliases import declared
 from .branches import Branch, branch_at
-from .choices import Item, Unfit, asked, comments_in, is_alike, side, where
+from .choices import Item, Unfit, are_bound, are_exact, asked, comments_in, is_alike, may_be_copied, side, where
 from .conditions import Condition
 from .edits import finished, indentation, shortened
 from .model import FixContext
@@ -67,8 +68,13 @@ def _joined(branch: Branch, node: ast.If) -> Fix | None:
     text = "return " + ", ".join(item.text for item in items)
     if len(text) > _LONGEST or any("\n" in item.text for item in items):
         raise Unfit
+    given = frozenset(part.id for statement in kept for part in ast.walk(statement) if isinstance(part, ast.Name) and _is_stored(part))
+    if given & declared(branch.function):
+        raise Unfit
     harmless = all(isinstance(s, ast.Assign) and value_of(s.value, branch.facts) is not None for s in kept)
-    safe = harmless and all(is_alike(branch, item.values) for item in items) and all(c.exact and c.scalar for c in conditions)
+    harmless = harmless and all(are_bound(branch, item.names - given) for item in items) and are_exact(conditions)
+    alone = [may_be_copied(branch, item) for item in items]
+    safe = harmless and all(alone) and all(is_alike(branch, item.values) for item in items)
     test = shortened(source.slice(node_span(source, node.test)), 30)
     title = f"Compute both results and choose by `{test}` ({branch.torch}.where)"
     edits = _edits(source, node, block, kept, f"{setup} = {asked(branch, node.test).text}" if setup else "", text)
@@ -120,14 +126,16 @@ def _returned(branch: Branch, block: Sequence[ast.stmt], conditions: list[Condit
 
 def _setup(branch: Branch, node: ast.If, kept: Sequence[ast.stmt], conditions: Sequence[Condition]) -> str:
     """A name for the condition, where what it is asked of is given anew before the last `return`; nothing where it can wait."""
-    given = {
-        part.id for statement in kept for part in ast.walk(statement) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    }
+    given = {part.id for statement in kept for part in ast.walk(statement) if isinstance(part, ast.Name) and _is_stored(part)}
     results = [part for statement in node.body for part in ast.walk(statement) if isinstance(part, ast.Name)]
     if any(part.id in given for part in results) or (given and len(conditions) > 1):
         raise Unfit
     asks = {part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)}
     return fresh(branch.place.source, "condition") if asks & given or not kept else ""
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
 
 
 def _names(targets: Sequence[ast.expr]) -> bool:

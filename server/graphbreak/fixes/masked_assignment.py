@@ -12,7 +12,7 @@ After (one fix each):
     keep = x > 0
     out[...] = torch.where(keep, y, out)
     out[...] = torch.where(keep, out + 1, out)
-    out[...] = torch.where(keep, y.pow(2) - out, out)
+    out[...] = torch.where(keep, torch.where(keep, y, 0).pow(2) - out, out)
 
 When it is not safe: the mask must have the shape of what is written to. Where the code shows that (`keep = x > 0` for `x` or what is
 computed from it) the fix is safe, else it says that it changes behaviour, and the trial decides. It is not offered where a value that the
@@ -29,7 +29,7 @@ from ..core.source import Edit
 from .branches import known_facts
 from .conditions import is_primary
 from .edits import finished, torch_name
-from .masked_reduction import is_steady, mask_of, selected_from, unmasked
+from .masked_reduction import guarded, is_steady, mask_of, selected_from, selections
 from .model import FixContext
 from .regions import compiled_place
 from .syntax import Place, first_line
@@ -46,7 +46,7 @@ def masked_assignment(diagnostic: Diagnostic, context: FixContext) -> Fix | None
         return None
     target = _target(place.statement)
     mask = mask_of(place, ast.Subscript(target.value, target.slice, ast.Load())) if target is not None else None
-    text = _chosen(place, target, mask) if target is not None and mask is not None else None
+    text = _chosen(place, target, mask, torch[0]) if target is not None and mask is not None else None
     if target is None or mask is None or text is None:
         return None
     facts = with_known(known_facts(place.function, diagnostic.path, place.node, context), place.function, place.node)
@@ -68,7 +68,7 @@ def _target(statement: ast.stmt) -> ast.Subscript | None:
     return target if isinstance(target, ast.Subscript) and isinstance(target.value, (ast.Name, ast.Attribute)) else None
 
 
-def _chosen(place: Place, target: ast.Subscript, mask: ast.expr) -> str | None:
+def _chosen(place: Place, target: ast.Subscript, mask: ast.expr, torch: str) -> str | None:
     """The new values with nothing taken out; None where they are no such computation, or none was needed."""
     statement, source = place.statement, place.source
     value = statement.value if isinstance(statement, (ast.Assign, ast.AugAssign)) else None
@@ -77,7 +77,7 @@ def _chosen(place: Place, target: ast.Subscript, mask: ast.expr) -> str | None:
     grows = isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Mult) and not isinstance(value, ast.Constant)
     if grows or not _is_linear(value, ast.dump(target.value).replace("Store()", "Load()")):
         return None
-    text = unmasked(place, value)
+    text = guarded(place, value, mask, torch, chosen=True)
     if isinstance(statement, ast.AugAssign):
         written = source.slice(node_span(source, target.value))
         simple = isinstance(value, ast.Constant) or is_primary(text)
@@ -100,6 +100,6 @@ def _fits(place: Place, written: ast.expr, mask: ast.expr, facts: Facts) -> bool
     """Whether mask, old and new values certainly have one shape."""
     statement = place.statement
     value = statement.value if isinstance(statement, (ast.Assign, ast.AugAssign)) else None
-    selected = [selected_from(part) for part in ast.walk(value) if mask_of(place, part) is not None] if value is not None else []
+    selected = [selected_from(part) for part in selections(place, value)] if value is not None else []
     known = [value_of(part, facts) for part in (mask, written, *(part for part in selected if part is not None))]
     return None not in selected and None not in known and len({found.shape for found in known if found is not None}) == 1

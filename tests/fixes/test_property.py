@@ -87,7 +87,7 @@ def repaired(harness: Harness, path: Path, text: str) -> str:
 def parts(text: str) -> dict[int, str]:
     """The definitions of each program of a text, by its number."""
     found: dict[int, str] = {}
-    pieces = re.split(r"(?m)^(?=(?:@torch\._dynamo.*\n)?(?:@torch.compile\n)?(?:class Net|def h|def f)(\d+)\b)", text)
+    pieces = re.split(r"(?m)^(?=(?:@torch\._dynamo.*\n)?(?:@torch.compile\n)?(?:class Net|def h|def f|def make|kept)(\d+)\b)", text)
     for number, piece in zip(pieces[1::2], pieces[2::2], strict=True):
         found[int(number)] = found.get(int(number), "") + "".join(line for line in piece.splitlines(keepends=True) if not is_call(line))
     return found
@@ -105,7 +105,7 @@ def differences(programs: list[Program], before: str, after: str, turns: int = 8
         "before": without_calls(before),
         "after": without_calls(after),
         "turns": turns,
-        "programs": [(p.number, p.entry) for p in programs],
+        "programs": [(p.number, p.entry, p.state, p.limits) for p in programs],
     }
     done = subprocess.run([INTERPRETER, str(runner)], input=json.dumps(request), capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]

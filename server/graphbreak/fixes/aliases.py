@@ -14,7 +14,7 @@ from enum import IntEnum
 from .imports import imported, resolved
 from .names import module_binders
 from .operations import BOUNDED, COMPARED, COUNTED, HEAVY, OWNERS, PAIRED, REDUCED, STEEP, TESTED, is_known, operation
-from .syntax import DEFINITIONS, Function, Place, dotted, first_line, last_line, own_nodes
+from .syntax import DEFINITIONS, Function, Place, dotted, first_line, last_line, own_nodes, remembered
 
 _NEW = BOUNDED | STEEP | PAIRED | COMPARED | TESTED | REDUCED | COUNTED | HEAVY
 _NEW |= {"clone", "abs", "neg", "negative", "relu", "triu", "tril", "floor", "ceil", "round", "trunc", "sign", "zeros_like", "ones_like"}
@@ -114,16 +114,20 @@ class Aliases:
             return not _modules_of(self.place, name)
         if found is not None and (is_known(call) or found[0] in _NEW | _KEEPING):
             return False
-        return not resolved(self.place, name).startswith(_HARMLESS)
+        binders = module_binders(self.place.module, name.partition(".")[0])
+        is_imported = any(isinstance(binder, (ast.Import, ast.ImportFrom)) for binder in binders)
+        return not (is_imported and resolved(self.place, name).startswith(_HARMLESS))
 
     def held_with(self, names: frozenset[str]) -> frozenset[str]:
         """All names that may hold what some of them hold."""
-        pairs = list(self.pairs(own_nodes(self.function)))
-        while True:
-            more = names.union(*(one | other for one, other in pairs if names & (one | other) and one and other))
-            if more == names:
-                return names
-            names = more
+        pairs = remembered(self.function, f"_graphbreak_pairs_{self.wide}", lambda: tuple(self.pairs(own_nodes(self.function))))
+        held, known = set(names), -1
+        while len(held) > known:
+            known = len(held)
+            for one, other in pairs:
+                if one and other and not held.isdisjoint(one | other):
+                    held |= one | other
+        return frozenset(held)
 
     def pairs(self, nodes: Iterable[ast.AST]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
         """For each assignment the names that are given something, and those that hold it already."""

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeVar
 
 from ..core.nodes import tree_of
 from ..core.places import node_span
 from ..core.source import Position, SourceFile, Span
 
+_Found = TypeVar("_Found")
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -111,7 +113,7 @@ def last_line(node: ast.AST) -> int:
 
 def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
     """The nodes under a function, those of functions and classes inside it left out."""
-    return iter(_kept(function, "_graphbreak_own", lambda: tuple(_own_nodes(function))))
+    return iter(remembered(function, "_graphbreak_own", lambda: tuple(_own_nodes(function))))
 
 
 def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
@@ -123,12 +125,12 @@ def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """What `ast.walk` gives, in its order."""
-    return iter(_kept(node, "_graphbreak_all", lambda: tuple(ast.walk(node))))
+    return iter(remembered(node, "_graphbreak_all", lambda: tuple(ast.walk(node))))
 
 
-def _kept(node: ast.AST, name: str, made: Callable[[], tuple[ast.AST, ...]]) -> tuple[ast.AST, ...]:
+def remembered(node: ast.AST, name: str, made: Callable[[], tuple[_Found, ...]]) -> tuple[_Found, ...]:
     """What was found once under a node, kept with it: each of very many breaks in a function asks for it again."""
-    found: tuple[ast.AST, ...] | None = node.__dict__.get(name)
+    found: tuple[_Found, ...] | None = node.__dict__.get(name)
     if found is None:
         found = node.__dict__[name] = made()
     return found

@@ -41,6 +41,7 @@ from ..core.judging import part_name
 from ..core.places import node_span
 from ..core.source import Edit, Position, Span
 from . import regions
+from .aliases import Aliases
 from .disable_helper import is_plain_function
 from .edits import finished, indentation
 from .effects import acts
@@ -145,7 +146,7 @@ def _to_the_front(cut: _Cut) -> Fix | None:
         return None
     if _jumps([*cut.before, *cut.moved]):
         return None
-    if not all(_leaves_alone(cut, statement, uses) for statement in cut.before) or _changes(cut, uses & loaded(cut.before)):
+    if not all(_leaves_alone(cut, statement, uses) for statement in cut.before) or _changes(cut, _seen(cut, uses, loaded(cut.before))):
         return None
     return _split(cut, bound, [_moved_lines(cut), f"return {cut.call(bound)}"], "before")
 
@@ -162,11 +163,17 @@ def _to_the_end(cut: _Cut) -> Fix | None:
     if not uses <= kept | set(given) or uses & stored(cut.behind) or not all(_leaves_alone(cut, s, uses) for s in cut.behind[:-1]):
         return None
     later = loaded(cut.behind[:-1]) | (set() if given else loaded([last]))
-    if not is_pure(last.value, is_cheap_call) or _changes(cut, uses & later):
+    if not is_pure(last.value, is_cheap_call) or _changes(cut, _seen(cut, uses, later)):
         return None
     target = ", ".join(given) or next(name for name in ("result", "returned", "value_of_part") if name not in local)
     call = f"{target} = {cut.call()}"
     return _split(cut, [], [call, _moved_lines(cut), f"return {target}"], "behind")
+
+
+def _seen(cut: _Cut, uses: set[str], others: set[str]) -> set[str]:
+    """The names that what moves uses whose values other statements see too, by whatever name."""
+    aliases = Aliases(cut.place, cut.function, wide=True)
+    return {name for name in uses if aliases.held_with(frozenset({name})) & others}
 
 
 def _surely_bound(statements: list[ast.stmt]) -> set[str]:

@@ -66,6 +66,7 @@ LEFT = {
     "uses what is computed": "def f(x):\n    y = x * 2§\n    n = «read(y)»\n    return y + n§",
     "of a value that is not returned": "def f(x):\n    y = x * 2§\n    «print(y)»\n    return y + 1§",
     "binds a parameter": "def f(x, k):\n    y = x * k§\n    k = «read(1)»\n    return y + k§",
+    "a change that another name sees": "def f(x):\n    y = x.view(-1)§\n    «change(x)»\n    z = y * 2§\n    return z§",
     "after a change in place": "def f(x):\n    x.add_(1)§\n    n = «read(x)»\n    return x + n§",
     "after an addition in place": "def f(x, k):\n    x += 1§\n    n = «read(k)»\n    return x + n§",
     "after a stored item": "def f(x, k):\n    x[0] = 1§\n    n = «read(k)»\n    return x + n§",

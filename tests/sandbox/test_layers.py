@@ -390,7 +390,7 @@ def test_an_interpreter_that_takes_the_memory_before_it_is_ready_cannot_trace_an
     async def look() -> str:
         found = policy(home, sys.executable, memory_left=1 << 50, variables={"PYTHONPATH": str(home)})
         with pytest.raises(CannotStart) as stopped:
-            await PreparedParent(sys.executable, found).start()
+            await PreparedParent(sys.executable, found, {}).start()
         return str(stopped.value)
 
     why = asyncio.run(look())

@@ -193,11 +193,15 @@ class Workbench:
         def come_anew() -> None:
             box = mark.bounding_box(timeout=_SOON * 1000)
             assert box is not None
-            x, y = box["x"] + 8, box["y"] + box["height"] / 2 - 4
-            self.page.mouse.move(x, y + 200)
-            self.page.mouse.move(x, y, steps=3)
+            self._leave()
+            self.page.mouse.move(box["x"] + 8, box["y"] + box["height"] / 2 - 4, steps=3)
 
         repeated(f"a hover: {texts}", come_anew, lambda: self._tips(*texts), 5)
+
+    def _leave(self) -> None:
+        """Take the pointer off a hover, which stays as it was drawn for as long as the pointer is on it, and wait until it is gone."""
+        self.page.mouse.move(5, 5)
+        eventually("no hover", lambda: not self.page.locator(".monaco-hover:visible").count(), 5)
 
     def _tips(self, *texts: str) -> list[str]:
         """The hovers on the screen that have all of these texts."""
@@ -220,7 +224,7 @@ class Workbench:
         """Point at something until a tip is shown that has these texts."""
 
         def come_anew() -> None:
-            self.page.mouse.move(300, 300)
+            self._leave()
             self.page.locator(selector).first.hover(timeout=_SOON * 1000)
 
         repeated(f"a tip: {texts}", come_anew, lambda: self._tips(*texts), 5)

@@ -5,6 +5,7 @@ Most of that is the kernel's, which gives back the memory of a process before it
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -47,10 +48,11 @@ def _times(folder: Path, run: str, pairs: int, killed: bool = False) -> Iterator
     with Editor(folder, folder / "store", {"tryFixes": False, "run": run}) as editor:
         editor.open(path, text)
         for number in range(1, pairs + 1):
-            pid = _at_work(editor, lock)
+            pids = _at_work(editor, lock)
             if killed:
                 begin = time.perf_counter()
-                os.kill(pid, signal.SIGKILL)
+                for pid in pids:
+                    os.kill(pid, signal.SIGKILL)
                 _until_free(lock)
                 yield time.perf_counter() - begin
                 time.sleep(_WITHIN)
@@ -62,7 +64,7 @@ def _times(folder: Path, run: str, pairs: int, killed: bool = False) -> Iterator
             if killed:
                 editor.tell("textDocument/didSave", {"textDocument": {"uri": path.as_uri()}})
                 continue
-            if _holder(editor, lock) != pid:
+            if not pids & _holders(editor, lock):
                 raise RuntimeError("the trace had ended before it could be made stale")
             begin = time.perf_counter()
             if run == "onSave":
@@ -73,27 +75,32 @@ def _times(folder: Path, run: str, pairs: int, killed: bool = False) -> Iterator
             yield time.perf_counter() - begin
 
 
-def _at_work(editor: Editor, lock: Path) -> int:
-    """The process of the trace, once it has been there for a while: what ends before is one that was begun for the text before."""
+def _at_work(editor: Editor, lock: Path) -> set[int]:
+    """The processes of the trace, once they have been there for a while: what ends before is one that was begun for the text before."""
     end = time.perf_counter() + 60
     while time.perf_counter() < end:
-        pid = _holder(editor, lock)
-        time.sleep(_WITHIN if pid else 0.01)
-        if pid and _holder(editor, lock) == pid:
-            return pid
+        pids = _holders(editor, lock)
+        time.sleep(_WITHIN if pids else 0.01)
+        if pids := pids & _holders(editor, lock):
+            return pids
     raise TookTooLong("no trace began within 60 s")
 
 
-def _holder(editor: Editor, lock: Path) -> int | None:
-    """The process of the trace: the one that has the lock open; None where there is none."""
+def _holders(editor: Editor, lock: Path) -> set[int]:
+    """The processes of the trace: those that have the lock open."""
+    found = set()
     for pid in machine.with_descendants(editor.pid):
-        try:
-            links = [os.readlink(one) for one in Path(f"/proc/{pid}/fd").iterdir()]
-        except OSError:
-            continue
-        if str(lock) in links:
-            return pid
-    return None
+        with contextlib.suppress(OSError):
+            if any(_leads_to(one, lock) for one in Path(f"/proc/{pid}/fd").iterdir()):
+                found.add(pid)
+    return found
+
+
+def _leads_to(descriptor: Path, file: Path) -> bool:
+    try:
+        return os.readlink(descriptor) == str(file)
+    except OSError:  # it has been closed meanwhile
+        return False
 
 
 def _text(lock: Path, number: int) -> str:

@@ -14,7 +14,7 @@ from enum import IntEnum
 from .imports import imported, resolved
 from .names import module_binders
 from .operations import BOUNDED, COMPARED, COUNTED, HEAVY, OWNERS, PAIRED, REDUCED, STEEP, TESTED, is_known, operation
-from .syntax import DEFINITIONS, Function, Place, dotted, first_line, last_line, own_nodes, remembered
+from .syntax import DEFINITIONS, Function, Place, dotted, first_line, last_line, names_a_write, own_nodes, remembered
 
 _NEW = BOUNDED | STEEP | PAIRED | COMPARED | TESTED | REDUCED | COUNTED | HEAVY
 _NEW |= {"clone", "abs", "neg", "negative", "relu", "triu", "tril", "floor", "ceil", "round", "trunc", "sign", "zeros_like", "ones_like"}
@@ -213,7 +213,7 @@ def declared(function: Function) -> frozenset[str]:
 def in_place(call: ast.Call) -> bool:
     """Whether a call writes to an operand: `add_`, `inplace=True`, `out=`, also as the last argument in `F.relu(x, True)`."""
     name = _last_name(call)
-    if name.endswith("_") and not name.endswith("__"):
+    if names_a_write(name):
         return True
     for keyword in call.keywords:
         if keyword.arg in ("out", "inplace") and not (isinstance(keyword.value, ast.Constant) and not keyword.value.value):

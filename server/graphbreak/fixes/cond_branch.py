@@ -37,7 +37,7 @@ from .edits import finished, indentation, shortened
 from .extraction import is_written
 from .model import FixContext
 from .operations import is_pure
-from .syntax import dotted, first_line, last_line
+from .syntax import dotted, first_line, last_line, names_a_write
 from .where_branch import indent_unit_of
 
 _IMPURE = frozenset(
@@ -187,5 +187,5 @@ def _kept(branch: Branch, name: str) -> str:
 def _may_be_pure(call: ast.Call) -> bool:
     """Whether nothing about a call says that it does more than compute a value."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func)
-    writes = name.endswith("_") and not name.endswith("__")
+    writes = names_a_write(name)
     return bool(name) and not writes and name not in _IMPURE and all(keyword.arg != "out" for keyword in call.keywords)

@@ -37,7 +37,7 @@ from .disable_helper import is_plain_function
 from .edits import finished, indent_unit, insertion, torch_name
 from .imports import resolved
 from .model import FixContext
-from .syntax import Place, dotted, first_line, last_line, own_nodes
+from .syntax import Place, dotted, first_line, last_line, names_a_write, own_nodes
 from .values import Facts, facts_of
 
 _OPAQUE = ("numpy.", "scipy.", "cv2.", "PIL.", "pandas.", "sklearn.", "skimage.", "numba.", "librosa.", "jax.")
@@ -81,7 +81,7 @@ def _is_made(place: Place, value: ast.Call) -> bool:
 
 def _writes(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr.endswith("_") and not node.func.attr.endswith("__")
+        return names_a_write(node.func.attr)
     return isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .imports import resolved
-from .syntax import Place, dotted
+from .syntax import Place, dotted, names_a_write
 
 _DIFFERS = (
     *("time.", "random.", "numpy.random.", "uuid.", "secrets.", "datetime.", "threading.", "multiprocessing.", "asyncio.", "socket."),
@@ -46,7 +46,7 @@ def changes_in_place(node: ast.AST, attribute: str) -> bool:
     """Whether a single node changes what an attribute of that name holds: an item of it is set, or a method of it is called that writes."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         method = node.func.attr
-        return (method in _WRITES or (method.endswith("_") and not method.endswith("__"))) and _is_part_of(node.func.value, attribute)
+        return (method in _WRITES or names_a_write(method)) and _is_part_of(node.func.value, attribute)
     written = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
     return written and _is_part_of(node.value, attribute)  # type: ignore[attr-defined]
 

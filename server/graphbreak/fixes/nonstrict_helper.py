@@ -38,7 +38,7 @@ from .edits import finished, insertion, torch_name
 from .effects import acts
 from .model import FixContext
 from .names import is_builtin, local_names, module_binders
-from .syntax import DEFINITIONS, Place, dotted, first_line, own_nodes
+from .syntax import DEFINITIONS, Place, dotted, first_line, names_a_write, own_nodes
 from .values import Facts, facts_of
 
 _ON_DATA = frozenset({"GB0124", "GB0170", "GB0033", "GB0034", "GB0035", "GB0036"})
@@ -85,7 +85,7 @@ def _is_unsuited(place: Place, node: ast.AST, local: frozenset[str]) -> bool:
         return True
     if isinstance(node, ast.Call):
         method = getattr(node.func, "attr", "")
-        return method in _ASKS_FOR_DATA or (method.endswith("_") and not method.endswith("__"))
+        return method in _ASKS_FOR_DATA or names_a_write(method)
     return isinstance(node, ast.Name) and node.id not in local and not _is_constant(place, node.id)
 
 

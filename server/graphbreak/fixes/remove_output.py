@@ -30,7 +30,7 @@ from .model import FixContext
 from .output import output_at
 from .regions import compiled_place
 from .statements import removed
-from .syntax import Place, dotted
+from .syntax import Place, dotted, names_a_write
 
 _BARS = {"tqdm.tqdm": "", "tqdm.trange": "range", "tqdm.auto.tqdm": "", "tqdm.auto.trange": "range", "tqdm.std.tqdm": "", "track": ""}
 _BARS |= {"rich.progress.track": "", "tqdm.notebook.tqdm": "", "tqdm.rich.tqdm": ""}
@@ -74,5 +74,5 @@ def _acts(node: ast.AST) -> bool:
     """Whether evaluating a node does more than compute a value."""
     if isinstance(node, ast.Call):
         name = dotted(node.func).rpartition(".")[2] or getattr(node.func, "attr", "")
-        return (name.endswith("_") and not name.endswith("__")) or name in ("pop", "append", "update", "extend", "next", "send", "step")
+        return names_a_write(name) or name in ("pop", "append", "update", "extend", "next", "send", "step")
     return isinstance(node, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .aliases import declared
 from .constants import is_fixed
 from .imports import resolved
 from .operations import BOUNDED, CHEAP, COMPARED, COUNTED, PAIRED, REDUCED, STEEP, TESTED, operation
@@ -77,8 +78,9 @@ def is_only_read(place: Place, node: ast.expr) -> bool:
     name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
     loads = loads_of(function, name) if name else None
     named = [part for part in own_nodes(function) if isinstance(part, ast.Name) and part.id == name]
-    declared = any(isinstance(part, (ast.Global, ast.Nonlocal)) and name in part.names for part in own_nodes(function))
-    return bool(loads) and loads is not None and not declared and len(named) == len(loads) + 1 and all(map(is_read, loads))
+    return (
+        bool(loads) and loads is not None and name not in declared(function) and len(named) == len(loads) + 1 and all(map(is_read, loads))
+    )
 
 
 def is_read(chain: tuple[ast.AST, ...]) -> bool:

@@ -29,7 +29,7 @@ from . import regions
 from .disable_helper import is_plain_function
 from .edits import finished, indent_unit, indentation, insertion, torch_name
 from .model import FixContext
-from .syntax import Place, first_line, own_nodes
+from .syntax import Place, first_line, names_a_write, own_nodes
 
 
 def skip_helper(diagnostic: Diagnostic, context: FixContext) -> Fix | None:
@@ -76,7 +76,7 @@ def _changes(node: ast.AST, function: ast.FunctionDef) -> bool:
         parameters = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
         return not isinstance(root, ast.Name) or root.id in parameters
     method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-    return method.endswith("_") and not method.endswith("__")
+    return names_a_write(method)
 
 
 def _first_statement(function: ast.FunctionDef) -> ast.stmt | None:

@@ -144,6 +144,11 @@ def dotted(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
+def names_a_write(method: str) -> bool:
+    """Whether a method or function writes to its operand by torch's convention: `add_`, and no `__add__`."""
+    return method.endswith("_") and not method.endswith("__")
+
+
 def _covering(source: SourceFile, module: ast.Module, span: Span) -> list[ast.AST]:
     chain: list[ast.AST] = [module]
     while (inner := _child_covering(source, chain[-1], span)) is not None:

@@ -21,7 +21,7 @@ from .operations import (
 )
 from .output import written_by
 from .regions import is_entry
-from .syntax import Function, Place, dotted, last_line
+from .syntax import Function, Place, dotted, last_line, names_a_write
 from .uses import loads_of
 
 DESCRIPTIONS = frozenset({"shape", "dtype", "device", "ndim", "layout"})
@@ -109,7 +109,7 @@ def _mutates(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
     method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-    return (method.endswith("_") and not method.endswith("__")) or any(keyword.arg == "out" for keyword in node.keywords)
+    return names_a_write(method) or any(keyword.arg == "out" for keyword in node.keywords)
 
 
 def _is_harmless(call: ast.Call) -> bool:

@@ -59,17 +59,6 @@ def canary() -> Iterator[Canary]:
         listener.close()
 
 
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    watched = Watched(tmp_path_factory.mktemp("programs"))
-    try:
-        watched.begin()
-        yield watched
-    finally:
-        watched.close()
-    assert list(watched.temporary.iterdir()) == [], "something is left behind"
-
-
 def assert_ended_as(report: Report, program: Hostile) -> None:
     kinds = [found["kind"] for found in report["diagnostics"]]
     (row,) = report["functions"]

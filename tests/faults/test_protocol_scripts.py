@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,16 +40,6 @@ SAYS = {
 
 MOST = 1500
 """So many things are shown of one run at most."""
-
-
-@pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    watched = Watched(tmp_path_factory.mktemp("scripts"))
-    try:
-        watched.begin()
-        yield watched
-    finally:
-        watched.close()
 
 
 def traced(watched: Watched, name: str) -> tuple[Path, Report]:
